@@ -65,6 +65,16 @@ TEST_P(OtherAllocator, IsRecorded) {
     EXPECT_LE(event.usable, event.requested * 5 / 4 + 64);
   }
   EXPECT_EQ(operators, 13u);
+  // The exception that leaves an operator of the allocator's own is a failed request.
+  std::uint64_t failed = 0;
+  for (const RawEvent& event : threads[0].events) {
+    if (event.op != trace::Op::FailedRequest) continue;
+    ++failed;
+    EXPECT_EQ(event.requested, static_cast<std::size_t>(-1) / 4);
+    EXPECT_EQ(event.api, static_cast<int>(trace::AllocApi::OperatorNew));
+    EXPECT_EQ(image.module_path(event.top_row), program("operators"));
+  }
+  EXPECT_EQ(failed, GetParam().throws ? 3u : 0u);
   const Replayed replayed = image.replay();
   EXPECT_EQ(replayed.impossible, 0u);
   EXPECT_EQ(replayed.unknown_frees, 0u);

@@ -55,6 +55,15 @@ class Cursor {
         event.value = take();
         take_stamp(event);
         break;
+      case trace::Op::FailedRequest: {
+        const std::uint64_t word1 = take();
+        event.align_log2 = static_cast<std::uint8_t>(word1 >> trace::W1::kAlignShift & trace::W1::kAlignMask);
+        event.api = static_cast<std::uint8_t>(word1 >> trace::W1::kApiShift & trace::W1::kApiMask);
+        event.requested = take();
+        take_stamp(event);
+        take_frames(event, word0);
+        break;
+      }
       case trace::Op::Contents:
         event.api =
             static_cast<std::uint8_t>(word0 >> trace::ContentsWord::kClassShift & trace::ContentsWord::kClassMask);

@@ -34,6 +34,9 @@ void write_noted_spool(const std::string& path) {
   spool.note(0, next(), Op::PoolDestroy, pool_word(7, 0));
   spool.pool(0, next(), Op::ReportSite, 0x1000, 0, stack);
   spool.named(0, next(), Op::Report, 0x1000, "explicit/a");
+  const std::uint64_t aligned = std::uint64_t{6} << trace::W1::kAlignShift |
+                                static_cast<std::uint64_t>(trace::AllocApi::AlignedAlloc) << trace::W1::kApiShift;
+  spool.pool(0, next(), Op::FailedRequest, aligned, std::uint64_t{1} << 40, stack);
   spool.end(next());
 }
 

@@ -141,6 +141,17 @@ void queue_realloc(Thread* thread, const StartState& start, std::uint64_t before
   slot.end(put_frames(at + 3, capture), at, 2);
 }
 
+void queue_failed_request(Thread* thread, const StartState& start, const FailedRequest& request) {
+  const std::uint64_t now = stamp_after_loads();
+  Slot slot(thread);
+  if (!slot) return;
+  const Capture capture = whole_stack(slot.unwinder(), start);
+  std::uint64_t* const out = slot.begin(4 + (capture.fresh + 1) / 2);
+  if (out == nullptr) return;
+  std::uint64_t* const end = put_failed_request(out, request, frame_bits(capture), {now, kStampedBit});
+  slot.end(put_frames(end, capture), end - 1, 1);
+}
+
 void queue_mapping(Thread* thread, const StartState& start, const Mapping& mapping, std::uint64_t before) {
   const std::uint64_t now = stamp_after_loads();
   Slot slot(thread);

@@ -2,6 +2,7 @@
 // written its own.
 #pragma once
 
+#include "recorder/events/failed_request.h"
 #include "recorder/events/record.h"
 
 namespace tare::recorder {
@@ -26,6 +27,7 @@ void queue_alloc(Thread* thread, const StartState& start, const Block& block);
 void queue_free(Thread* thread, std::uint64_t address, trace::FreeApi api);
 void queue_realloc(Thread* thread, const StartState& start, std::uint64_t before, std::uint64_t old,
                    const Block& block);
+void queue_failed_request(Thread* thread, const StartState& start, const FailedRequest& request);
 void queue_mapping(Thread* thread, const StartState& start, const Mapping& mapping, std::uint64_t before);
 inline bool has_queued(const Thread* thread) {
   return (thread->attention.load(std::memory_order_relaxed) & kPendingEvents) != 0;

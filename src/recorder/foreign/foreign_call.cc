@@ -2,6 +2,7 @@
 #include "recorder/foreign/foreign_call.h"
 
 #include "recorder/events/contents.h"
+#include "recorder/events/failed_request.h"
 #include "recorder/hooks/real.h"
 
 namespace tare::recorder {
@@ -103,7 +104,10 @@ void* record_foreign_alloc(const StartState& start, const ForeignHeap& heap, con
     const Inside inside(thread, start, Gate::Suppressed);
     block = call.perform(call.context);
   }
-  if (TARE_LIKELY(block != nullptr)) record_alloc(start, block_of(thread, heap, block, request));
+  if (TARE_LIKELY(block != nullptr))
+    record_alloc(start, block_of(thread, heap, block, request));
+  else if (request.bytes != kSizeUnknown)
+    record_failed_request(start, request.bytes, request.by_malloc, request.align);
   return block;
 }
 
@@ -149,6 +153,9 @@ void* record_foreign_realloc(const StartState& start, const ForeignHeap& heap, v
   } else {
     if (recorder.contents()) contents_of_blocks.put_back(word(old), taken);
     give_up_realloc(thread, begin);
+    leave(thread);
+    record_failed_request(start, bytes, request.by_malloc);
+    return nullptr;
   }
   leave(thread);
   return block;

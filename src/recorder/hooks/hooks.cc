@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "recorder/events/contents.h"
+#include "recorder/events/failed_request.h"
 #include "recorder/events/record.h"
 #include "recorder/hooks/hook_names.h"
 #include "recorder/hooks/mappings.h"
@@ -27,7 +28,10 @@ TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<st
 
 TARE_INLINE void* record_block(const StartState& start, void* block, std::size_t requested, std::size_t align,
                                AllocApi api) {
-  if (TARE_UNLIKELY(block == nullptr)) return block;
+  if (TARE_UNLIKELY(block == nullptr)) {
+    record_failed_request(start, requested, api, align);
+    return block;
+  }
   const auto align_log2 = static_cast<std::uint8_t>(align == 0 ? 0 : __builtin_ctzll(align));
   record_alloc(start, Block{word(block), requested, usable_bytes(block, requested), api, align_log2, 0});
   return block;
@@ -42,9 +46,20 @@ TARE_INLINE bool record_end(const StartState& start, void* block, FreeApi api) {
 // Of a sampling recorder, with the weight from decide_early().
 TARE_INLINE void* record_decided_block(const StartState& start, void* block, std::size_t requested, AllocApi api,
                                        double weight) {
-  if (weight == 0 || block == nullptr) return block;
+  if (TARE_UNLIKELY(block == nullptr)) {
+    record_failed_request(start, requested, api);
+    return block;
+  }
+  if (weight == 0) return block;
   record_alloc_slowly(start, word(block), requested, usable_bytes(block, requested), BlockTraits{api, 0}, weight);
   return block;
+}
+
+TARE_COLD void* failed_calloc(const StartState& start, std::size_t count, std::size_t bytes) {
+  std::size_t total;
+  if (__builtin_mul_overflow(count, bytes, &total)) total = kMoreThan64Bits;
+  record_failed_request(start, total, AllocApi::Calloc);
+  return nullptr;
 }
 
 }  // namespace
@@ -59,7 +74,9 @@ void* tare_decided_malloc(std::size_t bytes) {
 }
 
 void* tare_recorded_calloc(std::size_t count, std::size_t bytes) {
-  return record_block(TARE_HERE, real.calloc(count, bytes), count * bytes, 0, AllocApi::Calloc);
+  void* block = real.calloc(count, bytes);
+  if (TARE_UNLIKELY(block == nullptr)) return failed_calloc(TARE_HERE, count, bytes);
+  return record_block(TARE_HERE, block, count * bytes, 0, AllocApi::Calloc);
 }
 
 void* tare_decided_calloc(std::size_t count, std::size_t bytes) {
@@ -77,7 +94,10 @@ TARE_HOOK_FUNCTION(void*, aligned_alloc, (std::size_t align, std::size_t bytes))
 
 TARE_HOOK_FUNCTION(int, posix_memalign, (void** block, std::size_t align, std::size_t bytes)) {
   const int error = real.posix_memalign(block, align, bytes);
-  if (TARE_LIKELY(error == 0)) record_block(TARE_HERE, *block, bytes, align, AllocApi::PosixMemalign);
+  if (TARE_LIKELY(error == 0))
+    record_block(TARE_HERE, *block, bytes, align, AllocApi::PosixMemalign);
+  else
+    record_failed_request(TARE_HERE, bytes, AllocApi::PosixMemalign, align);
   return error;
 }
 
@@ -100,6 +120,7 @@ TARE_HOOK_FUNCTION(void*, reallocarray, (void* old, std::size_t count, std::size
   if (TARE_UNLIKELY(allocator.bypassed)) return real.reallocarray(old, count, bytes);
   std::size_t total;
   if (TARE_UNLIKELY(__builtin_mul_overflow(count, bytes, &total))) {
+    record_failed_request(TARE_HERE, kMoreThan64Bits, AllocApi::Reallocarray);
     errno = ENOMEM;
     return nullptr;
   }

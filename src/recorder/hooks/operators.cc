@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "recorder/events/failed_request.h"
 #include "recorder/events/nested.h"
 #include "recorder/events/record.h"
 #include "recorder/hooks/operators.h"
@@ -44,26 +45,101 @@ TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<st
 // An operator in malloc's own object goes straight to the heap; anyone else's may well call malloc.
 TARE_INLINE bool is_allocators_own(Operator which) { return operators_object[which] == allocator.base; }
 
+// A call of a recorded operator, in the frame of its hook. The constructor stores member by member: the compiler copies
+// an aggregate by 16-byte stores.
+struct OperatorCall {
+  OperatorCall(const StartState& start, AllocApi made_by, std::size_t asked, std::size_t alignment,
+               const OperatorCall* around)
+      : return_address(start.return_address),
+        sp(start.sp),
+        rbp(start.rbp),
+        bytes(asked),
+        align(alignment),
+        outer(around),
+        api(made_by) {}
+
+  std::uint64_t return_address;
+  std::uint64_t sp;
+  std::uint64_t rbp;
+  std::size_t bytes;
+  std::size_t align;
+  const OperatorCall* outer;  // such as a new handler's caller
+  AllocApi api;
+};
+__thread const OperatorCall* operator_call __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// While this lives, an exception that leaves the operator is recorded as a failed request: see
+// tare_operator_threw().
+class WatchedCall {
+ public:
+  WatchedCall(const StartState& start, AllocApi api, std::size_t bytes, std::size_t align)
+      : call_(start, api, bytes, align, operator_call) {
+    operator_call = &call_;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~WatchedCall() { operator_call = call_.outer; }
+  WatchedCall(const WatchedCall&) = delete;
+  WatchedCall& operator=(const WatchedCall&) = delete;
+
+ private:
+  OperatorCall call_;
+};
+
+}  // namespace
+
+// Personality routine of the hooks' frames. The recorder is compiled without exceptions and catches none. The search
+// for a handler calls the personality routine of each frame, also if no handler exists and the program aborts.
+extern "C" __attribute__((visibility("hidden"), used)) TARE_REALIGNED int tare_operator_threw(int, int actions,
+                                                                                              std::uint64_t, void*,
+                                                                                              void*) {
+  constexpr int kSearch = 1;    // _UA_SEARCH_PHASE
+  constexpr int kContinue = 8;  // _URC_CONTINUE_UNWIND
+  const OperatorCall* const call = operator_call;
+  if (call == nullptr) return kContinue;
+  if ((actions & kSearch) != 0)
+    record_failed_request({call->return_address, call->sp, call->rbp}, call->bytes, call->api, call->align);
+  else
+    operator_call = call->outer;
+  return kContinue;
+}
+
+namespace {
+
+#define TARE_WATCHED_FRAME __asm__ volatile(".cfi_personality 0x1b, tare_operator_threw")  // pcrel | sdata4
+
 template <typename... Parameters>
 TARE_INLINE void* recorded_new(const StartState& start, Operator which, AllocApi api, std::size_t bytes,
                                std::size_t align, Parameters... parameters) {
   const auto function = reinterpret_cast<void* (*)(Parameters...)>(real_operators[which]);
   const auto align_log2 = static_cast<std::uint8_t>(align == 0 ? 0 : __builtin_ctzll(align));
+  TARE_WATCHED_FRAME;
   if (!is_allocators_own(which)) {
     void* block;
     {
       const Suppression suppression(start);
+      const WatchedCall watched(start, api, bytes, align);
       block = function(parameters...);
     }
-    if (block == nullptr) return block;
+    if (TARE_UNLIKELY(block == nullptr)) {
+      record_failed_request(start, bytes, api, align);
+      return block;
+    }
     // Another allocator's block may be the middle of a larger one: its usable size is unknown.
     record_alloc(start, Block{word(block), bytes, bytes, api, align_log2, 0, Maker::Program});
     return block;
   }
   // Nothing is suppressed: should it fail, the exception is a block, too. jemalloc's aligned forms call aligned_alloc.
   if (this_thread != nullptr) this_thread->newest_block = 0;
-  void* block = function(parameters...);
-  if (block == nullptr) return block;
+  void* block;
+  {
+    const WatchedCall watched(start, api, bytes, align);
+    block = function(parameters...);
+  }
+  if (TARE_UNLIKELY(block == nullptr)) {
+    const bool is_recorded = this_thread != nullptr && this_thread->newest_block == kNoBlock;
+    if (!is_recorded) record_failed_request(start, bytes, api, align);
+    return block;
+  }
   if (this_thread != nullptr && this_thread->newest_block == word(block)) return block;
   record_alloc(start, Block{word(block), bytes, usable_bytes(block, bytes), api, align_log2, 0});
   return block;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "recorder/events/contents.h"
+#include "recorder/events/failed_request.h"
 #include "recorder/events/nested.h"
 #include "recorder/hooks/real.h"
 
@@ -57,6 +58,9 @@ TARE_INLINE void* realloc_inside(Thread* thread, const StartState& start, void* 
   } else {
     around.stay();
     give_up_realloc(thread, begin);
+    leave(thread);
+    record_failed_request(start, bytes, api);
+    return nullptr;
   }
   leave(thread);
   return block;
@@ -70,6 +74,8 @@ void* nested_realloc(Thread* thread, const StartState& start, void* old, std::si
     queue_realloc(thread, start, before, address, Block{word(block), bytes, usable_bytes(block, bytes), api, 0, 0});
   } else if (bytes == 0) {
     queue_free(thread, address, trace::FreeApi::ReallocToZero);
+  } else {
+    record_failed_request(start, bytes, api);
   }
   return block;
 }
@@ -81,6 +87,7 @@ void* unsampled_realloc(Entry entry, const StartState& start, void* old, std::si
   SamplingState& state = this_thread->sampling;
   if (block == nullptr) {
     if (bytes == 0) Sampler::count_free();
+    record_failed_request(start, bytes, api);
     return nullptr;
   }
   const std::uint64_t usable = usable_bytes(block, bytes);
@@ -118,6 +125,9 @@ void* sampled_realloc(Thread* thread, const StartState& start, void* old, std::s
   } else {
     sampler.sampled.insert(address);
     give_up_realloc(thread, begin);
+    leave(thread);
+    record_failed_request(start, bytes, api);
+    return nullptr;
   }
   leave(thread);
   return block;
@@ -131,6 +141,7 @@ void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old,
   void* block = real.realloc(old, bytes);
   if (block == nullptr && bytes != 0) {
     sampler.sampled.insert(address);
+    record_failed_request(start, bytes, api);
     return nullptr;
   }
   double weight = 0;

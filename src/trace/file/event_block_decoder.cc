@@ -49,6 +49,7 @@ bool note_may_refer(EventKind kind, std::uint64_t entry, const BlockHeader& head
     case EventKind::PoolGrow:
     case EventKind::PoolAlloc:
     case EventKind::ReportSite:
+    case EventKind::FailedRequest:
       return entry < header.shape_count && dictionary.shapes[entry].is_map != 0;
     case EventKind::CallCost:
       return entry < header.shape_count && dictionary.shapes[entry].is_map == 0;

@@ -49,8 +49,11 @@ enum class EventKind : std::uint8_t {
   // address = short_digest() of the block that its thread's next free ends, whose contents weren't freed before; api:
   // ContentClass, and kDigestOfNote if the block's Contents note follows.
   NewDigest = 32,
+  // A call that got no block: api is its AllocApi, `shape` (a mapping's) has its stack, its requested bytes and its
+  // alignment. The greatest size stands for all that don't fit 64 bits.
+  FailedRequest = 33,
 };
-inline constexpr EventKind kLastEventKind = EventKind::NewDigest;
+inline constexpr EventKind kLastEventKind = EventKind::FailedRequest;
 constexpr bool begins_block(EventKind kind) { return kind == EventKind::Alloc || kind == EventKind::ReallocStart; }
 constexpr bool ends_block(EventKind kind) { return kind == EventKind::Free || kind == EventKind::ReallocEnd; }
 inline constexpr std::uint32_t kMostUnwrittenBytes = 0xfffffffe;  // the largest number in a Contents note
@@ -62,7 +65,7 @@ struct Event {
   ShapeId shape;
   std::uint16_t thread;  // low 16 bits of ThreadId
   EventKind kind;
-  std::uint8_t api;  // FreeApi for Free; else 0 (a shape has its own)
+  std::uint8_t api;  // FreeApi for Free; of notes see EventKind; else 0 (a shape has its own)
 };
 static_assert(sizeof(Event) == 24);
 

@@ -109,6 +109,8 @@ class SpoolDecoder::Pass {
       case Op::PoolAlloc:
       case Op::ReportSite:
         return decode_pool(word0);
+      case Op::FailedRequest:
+        return decode_failed(word0);
       case Op::Contents:
         return decode_contents(word0);
       case Op::Pad:
@@ -336,6 +338,25 @@ class SpoolDecoder::Pass {
     add(advance(stamp), word1, kNoShape, static_cast<EventKind>(op_of(word0)));
     decoder_.find_shape(out_[-1], Interner::make_shape(stack_, static_cast<std::uint64_t>(api), 0, 1, bytes, bytes, 1),
                         0);
+    next_ += fixed_words + row_words(word0);
+    return kNone;
+  }
+
+  ChunkDamage decode_failed(std::uint64_t word0) {
+    const bool stamped = (word0 & W0::kStamped) != 0;
+    const std::uint64_t fixed_words = 3u + stamped;
+    if (left() < fixed_words + row_words(word0)) return kCutOff;
+    const std::uint64_t word1 = next_[1];
+    const std::uint64_t requested = next_[2];
+    const std::uint64_t stamp = stamped ? next_[3] : last_stamp_;
+    const std::uint64_t api = word1 >> W1::kApiShift & W1::kApiMask;
+    if (!known(kKnownAllocApis, api)) return {"a failed request has an unknown entry point"};
+    if (const ChunkDamage damage = decode_frames(word0, next_ + fixed_words)) return damage;
+    add(advance(stamp), 0, kNoShape, EventKind::FailedRequest, api);
+    // Readers without this kind know no other shape that isn't a block's.
+    constexpr auto kApi = static_cast<std::uint64_t>(MapApi::ReportSite);
+    const std::uint64_t align = word1 >> W1::kAlignShift & W1::kAlignMask;
+    decoder_.find_shape(out_[-1], Interner::make_shape(stack_, kApi, align, 1, requested, requested, 1), 0);
     next_ += fixed_words + row_words(word0);
     return kNone;
   }

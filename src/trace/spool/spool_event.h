@@ -10,6 +10,7 @@
 //   Contents  n0 | n1 | digest | [stamp]
 //   PoolGrow, PoolAlloc, ReportSite   w0 | n1 | bytes | [stamp] | frames         (n1: address and pool, see
 //   program_note.h; a ReportSite has no bytes)
+//   FailedRequest   w0 | w1 | requested | [stamp] | frames                       (w1 without an address)
 //   others    n0 | n1 | [stamp]                                                  (a note: two words and a stamp)
 //
 // Bracketed words are present if their flag in word 0 is set. Stamp is always the last word before `old`/frames.
@@ -53,15 +54,16 @@ enum class Op : std::uint8_t {
   PoolGrow = 18,
   PoolShrink = 19,  // note: n1 = address and pool
   PoolAlloc = 20,
-  PoolFree = 21,     // note: n1 = address and pool
-  PoolReset = 22,    // note: n1 = pool
-  PoolDestroy = 23,  // note: n1 = pool
-  Seen = 24,         // note, when sampling: n1 = SeenCounts, of all before this thread's next event
-  Contents = 25,     // see ContentsWord
-  ReportSite = 28,   // n1 = address that the thread's next event reports
-  CallCost = 29,     // note: n1 = ticks that the allocator took for the thread's event just before; see kCostOfFree
-  Holders = 30,      // note: n1 = address, n0 has kSeveralHolders
-  Amount = 31,       // note: n1 = bytes, n0 has the path; see program_note.h
+  PoolFree = 21,       // note: n1 = address and pool
+  PoolReset = 22,      // note: n1 = pool
+  PoolDestroy = 23,    // note: n1 = pool
+  Seen = 24,           // note, when sampling: n1 = SeenCounts, of all before this thread's next event
+  Contents = 25,       // see ContentsWord
+  FailedRequest = 27,  // a call that got no block; the largest size stands for all sizes that don't fit 64 bits
+  ReportSite = 28,     // n1 = address that the thread's next event reports
+  CallCost = 29,       // note: n1 = ticks that the allocator took for the thread's event just before; see kCostOfFree
+  Holders = 30,        // note: n1 = address, n0 has kSeveralHolders
+  Amount = 31,         // note: n1 = bytes, n0 has the path; see program_note.h
 };
 
 // word 0 of Alloc, Realloc, Map

@@ -37,6 +37,7 @@ constexpr std::uint64_t event_words(const std::uint64_t* event, std::uint64_t av
     case Op::PoolGrow:
     case Op::PoolAlloc:
     case Op::ReportSite:
+    case Op::FailedRequest:
       words = 3 + stamps + frame_words(word0);
       break;
     case Op::Pad:

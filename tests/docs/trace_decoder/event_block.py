@@ -22,9 +22,9 @@ from trace_decoder.tables import (
 )
 
 FIRST_SHAPE = 32
-FIRST_NOTE, LAST_NOTE = 8, 32
+FIRST_NOTE, LAST_NOTE = 8, 33
 NOTES_OF_NAMES = {15, 17, 31}
-NOTES_OF_SHAPES = {18: True, 20: True, 28: True, 29: False}  # whether those of mappings
+NOTES_OF_SHAPES = {18: True, 20: True, 28: True, 29: False, 33: True}  # whether those of mappings
 COLUMNS = 9
 (EVENT_CODES, SYMBOL_VALUES, ACQUIRE_VALUES, RELEASE_VALUES) = range(4)
 (STAMP_STEPS, STAMP_RESTS, MAPPINGS, NOTES, FREE_STACKS) = range(4, 9)

@@ -48,6 +48,7 @@ void expect_all_notes(const std::string& path) {
       {EventKind::PoolDestroy, pool_word(7, 0)},
       {EventKind::ReportSite, 0x1000},
       {EventKind::Report, 0x1000, 0},
+      {EventKind::FailedRequest, 0, -1, std::uint64_t{1} << 40, static_cast<std::uint8_t>(AllocApi::AlignedAlloc)},
   };
   ASSERT_EQ(sink.all.size(), std::size(expected));
   for (std::size_t i = 0; i < std::size(expected); ++i) {
@@ -61,6 +62,7 @@ void expect_all_notes(const std::string& path) {
       const Shape& shape = dictionary.shapes.at(index(event.shape));
       EXPECT_EQ(shape.requested_bytes, expected[i].bytes);
       EXPECT_EQ(shape.is_map != 0, event.kind != EventKind::Alloc);
+      EXPECT_EQ(shape.align_log2, event.kind == EventKind::FailedRequest ? 6 : 0);
       EXPECT_EQ(return_addresses(dictionary, shape.stack), (std::vector<std::uint64_t>{0x401000, 0x402000}));
     } else {
       EXPECT_EQ(index(event.shape), expected[i].name < 0 ? index(kNoShape) : expected[i].name);
@@ -125,6 +127,13 @@ TEST(ProgramNotes, AreCutOffOrDamagedLikeOtherEvents) {
   EXPECT_TRUE(damage_of({one_row, 0x1000, 64, 2}));                                               // beyond the rows
   EXPECT_TRUE(damage_of({word(Op::PoolGrow) | W0::kStamped, 0x1000, 64}));                        // no stamp
   EXPECT_TRUE(damage_of({word(Op::PoolGrow) | std::uint64_t{1} << W0::kKeptShift, 0x1000, 64}));  // of what stack?
+  const std::uint64_t failed = word(Op::FailedRequest) | std::uint64_t{1} << W0::kFreshShift;
+  const std::uint64_t by_malloc = static_cast<std::uint64_t>(AllocApi::Malloc) << W1::kApiShift;
+  EXPECT_FALSE(damage_of({failed, by_malloc, ~std::uint64_t{0}, 1}));
+  EXPECT_TRUE(damage_of({failed, by_malloc, 64}));                    // its row is missing
+  EXPECT_TRUE(damage_of({failed, by_malloc, 64, 2}));                 // beyond the rows
+  EXPECT_TRUE(damage_of({failed, 0, 64, 1}));                         // no entry point
+  EXPECT_TRUE(damage_of({failed | W0::kStamped, by_malloc, 64, 1}));  // no stamp
   EXPECT_FALSE(damage_of({word(Op::Report), 0x1000}));
   EXPECT_TRUE(damage_of({word(Op::Report)}));
   EXPECT_TRUE(damage_of({word(Op::PoolCreate) | N0::kStamped, 1}));
@@ -241,6 +250,10 @@ TEST(ProgramNotes, ReferOnlyToWhatThereIs) {
   EXPECT_TRUE(accepted(EventKind::PoolAlloc, 1));
   EXPECT_FALSE(accepted(EventKind::PoolAlloc, 0));  // a shape of malloc's
   EXPECT_FALSE(accepted(EventKind::PoolGrow, 2));
+  EXPECT_TRUE(accepted(EventKind::FailedRequest, 1));
+  EXPECT_FALSE(accepted(EventKind::FailedRequest, 0));  // a shape of malloc's
+  EXPECT_FALSE(accepted(EventKind::FailedRequest, 2));
+  EXPECT_FALSE(accepted(EventKind::FailedRequest, index(kNoShape) - 1));
   EXPECT_FALSE(accepted(EventKind::Mark, 0));
   EXPECT_TRUE(accepted(EventKind::CallCost, 0));
   EXPECT_FALSE(accepted(EventKind::CallCost, 1));  // a mapping's

@@ -49,6 +49,7 @@ void Renumbering::renumber(Event& event) {
     case EventKind::PoolGrow:
     case EventKind::PoolAlloc:
     case EventKind::ReportSite:
+    case EventKind::FailedRequest:
     case EventKind::CallCost:
       event.shape = shape(event.shape);
       break;
