@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Tables that replay has at any time; others need another walk over the trace, or a snapshot.
 TABLES = frozenset(
     ("process", "site_sizes", "size_classes", "growth", "timeline", "recreated", "written", "call_costs", "mappings")
-) | frozenset(("sites", "stack_sites", "stacks", "locations", "modules", "unwind_gaps"))
+) | frozenset(("failed_requests", "sites", "stack_sites", "stacks", "locations", "modules", "unwind_gaps"))
 # Figures take the launcher 0.4 us a shape: 2 ms of a small program, 100 of a compiler. It spends no more than this
 # share of a processor on them, however short the interval is.
 _LAUNCHERS_SHARE = 0.02

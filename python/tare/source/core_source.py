@@ -26,7 +26,7 @@ _TEXT_ROWS = 100_000
 # 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7. `band`: and sizes that no finding would name are joined,
 # see src/core/recording/size_bands.h. `site`: sizes by site, all else by stack: 151,000 shapes of a Python program are 11,000.
 DetailLevel = Literal["stack", "line", "band", "site"]
-_FOLDED = ("site_sizes", "growth", "written", "recreated", "peak_contents", "call_costs", "mappings")
+_FOLDED = ("site_sizes", "growth", "written", "recreated", "peak_contents", "call_costs", "mappings", "failed_requests")
 _SNAPSHOT_TABLES = ("snapshots", "snapshot_blocks", "snapshot_sizes", "resident", "pointer_words")
 # Tables that one walk over the trace makes together, by the text of the progress line.
 _WALKS = {

@@ -147,6 +147,11 @@ void ReplayEngine::other(const trace::Event& event) {
       births_.counted = true;
       break;
     }
+    case EventKind::FailedRequest: {
+      const std::size_t shape = trace::index(event.shape);
+      if (shape < dictionary_.shapes.size()) failed_requests_.add(event, dictionary_.shapes[shape]);
+      break;
+    }
     default:
       if (PoolLedger<PoolBooks>::is_pool_event(event.kind)) pass_to_pools(event);
       break;

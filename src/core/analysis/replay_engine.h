@@ -13,6 +13,7 @@
 #include "core/analysis/chain_rows.h"
 #include "core/analysis/contents/content_sums.h"
 #include "core/analysis/contents/peak_contents.h"
+#include "core/analysis/failed_requests.h"
 #include "core/analysis/ledger.h"
 #include "core/analysis/live_block.h"
 #include "core/analysis/live_set.h"
@@ -73,6 +74,7 @@ class ReplayEngine {
   void add_exit_contents(std::span<const trace::Observation> blocks);
   bool has_exit_contents() const { return contents_.has_exit; }
   const CallCosts& call_costs() const { return call_costs_; }
+  const FailedRequests& failed_requests() const { return failed_requests_; }
   std::uint32_t peak_epoch() const { return peak_.epoch; }
   const LedgerCounts& counts() const { return ledger_.counts(); }
   // At the reading that the process's info has; none: it has none.
@@ -203,6 +205,7 @@ class ReplayEngine {
   std::uint64_t map_events_ = 0;
   Contents contents_;
   CallCosts call_costs_;
+  FailedRequests failed_requests_;
   std::unique_ptr<PoolBooks> pools_;
   Ledger<ReplayEngine> ledger_;
 };

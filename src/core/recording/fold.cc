@@ -274,6 +274,7 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
     folded.put(fold_rows_of_stacks(*table, lines, heaviest, "max_ns"));
   if (const Table* table = replayed.find("mappings"))
     folded.put(fold_rows_of_stacks(*table, lines, heaviest, "max_bytes"));
+  if (const Table* table = replayed.find("failed_requests")) folded.put(fold_stacks(*table, lines, heaviest));
   if (const Table* written = sites.find("written")) folded.put(fold_written(*written, sizes, groups, lines, heaviest));
   if (const Table* table = replayed.find("peak_contents"))
     folded.put(fold_contents(*table, sizes, groups, lines, heaviest));

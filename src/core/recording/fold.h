@@ -5,10 +5,10 @@
 
 namespace tare::core {
 
-// Tables site_sizes, chains, written, recreated, call_costs, sites and stack_sites as if a stack were only its naming
-// line: shapes of equal sizes and weight are added up, and each line is one stack and one site (those of the heaviest
-// of its stacks at the peak, in total where the peak has none). Also folded_shapes: the folded shape of each shape.
-// Sums over the tables don't change. `sites` as SiteFinder makes them.
+// Tables site_sizes, chains, written, recreated, call_costs, failed_requests, sites and stack_sites as if a stack were
+// only its naming line: shapes of equal sizes and weight are added up, and each line is one stack and one site (those
+// of the heaviest of its stacks at the peak, in total where the peak has none). Also folded_shapes: the folded shape of
+// each shape. Sums over the tables don't change. `sites` as SiteFinder makes them.
 Tables fold_by_line(const Tables& replayed, const Tables& sites);
 
 // site_sizes with one stack for each site: shapes of equal sizes and weight are added up. Stacks that grow blocks stay

@@ -41,8 +41,8 @@ class Recording {
   Recording& operator=(Recording&&) noexcept;
   ~Recording();
 
-  // process, site_sizes, chains, timeline, recreated, call_costs, stacks, rows, modules; after find_sites() sites,
-  // stack_sites and written. Null: no such table.
+  // process, site_sizes, chains, timeline, recreated, call_costs, failed_requests, stacks, rows, modules; after
+  // find_sites() sites, stack_sites and written. Null: no such table.
   std::shared_ptr<const Table> table(std::string_view name) const;
   const std::vector<std::string>& warnings() const;
 

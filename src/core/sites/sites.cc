@@ -33,7 +33,7 @@ SiteFinder::SiteFinder(const Tables& tables, std::uint32_t depth)
       row_of_(narrow(tables["stacks"]["location_id"])),
       managed_(tables, caller_of_, row_of_) {
   std::vector<bool> named(caller_of_.size());
-  for (const char* table : {"site_sizes", "growth", "mappings"}) {
+  for (const char* table : {"site_sizes", "growth", "mappings", "failed_requests"}) {
     for (const std::int64_t id : tables[table]["stack_id"].ints) named[static_cast<std::size_t>(id)] = true;
   }
   for (std::size_t id = 0; id < named.size(); ++id) {

@@ -33,9 +33,9 @@ struct ReplayOptions {
   std::span<const trace::ClockPair> clock_pairs;
 };
 
-// Makes tables process, site_sizes, chains, timeline, written, recreated, call_costs, stacks, rows, modules. In
-// site_sizes every count and sum is of recorded blocks: multiply by `weight`. In process, chains and timeline the
-// weights are already in.
+// Makes tables process, site_sizes, chains, timeline, written, recreated, call_costs, failed_requests, stacks, rows,
+// modules. In site_sizes every count and sum is of recorded blocks: multiply by `weight`. In process, chains and
+// timeline the weights are already in.
 class Replay : public trace::EventSink {
  public:
   // Both references must outlive the Replay; the dictionary may grow between calls of consume(), the info may change

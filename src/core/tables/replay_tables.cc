@@ -114,6 +114,33 @@ Table mappings_table(const ReplayEngine& engine, double tick_ns) {
   return table.take();
 }
 
+Table failed_requests_table(const ReplayEngine& engine, const trace::Clock& clock) {
+  TableBuilder table("failed_requests");
+  const auto stack_id = table.column("stack_id");
+  const auto api = table.column("api", api_words());
+  const auto requests = table.column("requests");
+  const auto min_requested_bytes = table.column("min_requested_bytes");
+  const auto max_requested_bytes = table.column("max_requested_bytes");
+  const auto first_ns = table.column("first_ns");
+  const auto last_ns = table.column("last_ns");
+  const auto last_requested_bytes = table.column("last_requested_bytes");
+  const auto last_thread = table.column("last_thread");
+  const auto last_number = table.column("last_number");
+  for (const auto& [key, sum] : engine.failed_requests().sums()) {
+    table.add(stack_id, std::int64_t{key.first});
+    table.add_code(api, static_cast<std::int32_t>(key.second));
+    table.add(requests, whole(sum.requests));
+    table.add(min_requested_bytes, whole(sum.min_bytes));
+    table.add(max_requested_bytes, whole(sum.max_bytes));
+    table.add(first_ns, whole(clock.ns(sum.first_stamp)));
+    table.add(last_ns, whole(clock.ns(sum.last_stamp)));
+    table.add(last_requested_bytes, whole(sum.last_bytes));
+    table.add(last_thread, std::int64_t{sum.last_thread});
+    table.add(last_number, whole(sum.last_number));
+  }
+  return table.take();
+}
+
 Table timeline_table(const ReplayEngine& engine, const trace::Clock& clock) {
   TableBuilder table("timeline");
   const auto time_ns = table.column("time_ns");
@@ -368,6 +395,7 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   };
   tables.put(engine.peak_contents().table(contents_facts, engine.peak_epoch()));
   tables.put(engine.call_costs().table(ns_per_tick(engine, clock)));
+  tables.put(failed_requests_table(engine, clock));
   tables.put(stacks_table(names.dictionary));
   tables.put(rows_table(names.dictionary));
   tables.put(modules_table(names.dictionary));

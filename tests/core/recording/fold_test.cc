@@ -91,6 +91,22 @@ TEST(Fold, MakesTheTimedCallsOfALineOneRow) {
   EXPECT_EQ(folded["call_costs"]["max_free_ns"].doubles, (std::vector<double>{5, 90}));
 }
 
+TEST(Fold, MovesFailedRequestsToTheirLinesStackAlsoWithoutShapes) {
+  TableBuilder failed("failed_requests");
+  const auto stack_id = failed.column("stack_id", ColumnType::Int64);
+  const auto last_number = failed.column("last_number", ColumnType::Int64);
+  for (const std::int64_t stack : {0, 1, 2}) {
+    failed.add(stack_id, stack);
+    failed.add(last_number, stack + 1);
+  }
+  Tables made = replayed_shapes({{0, 24, 24, 1, 1}, {1, 24, 24, 5, 4}});
+  made.put(failed.take());
+  const Tables folded = fold_by_line(made, sites_of({0, 1, 2}, {7, 7, 9}));
+  EXPECT_EQ(folded["failed_requests"]["stack_id"].ints, (std::vector<std::int64_t>{101, 101, 102}));
+  EXPECT_EQ(folded["failed_requests"]["last_number"].ints, (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(folded["sites"].rows(), 2u);
+}
+
 struct MadeUpMark {
   std::int64_t shape, stack, mark;
   double unwritten;

@@ -327,6 +327,46 @@ TEST(Replay, TimedCallsAboveTheMedianCountAsTheMedian) {
   EXPECT_NEAR(costs["max_ns"].doubles[0], 5000, 1e-6);
 }
 
+TEST(Replay, FailedRequestsAreSummedByStackAndEntryPoint) {
+  MadeUpTrace made;
+  const auto stack = made.stack(0x2000);
+  made.alloc(0x10010, made.shape(stack, 20));
+  const auto fail = [&](trace::StackId from, std::uint64_t bytes, AllocApi api, std::uint16_t thread = 0) {
+    const auto shape = made.map_shape(bytes, trace::MapApi::ReportSite);
+    made.dictionary.shapes.back().stack = from;
+    made.add(EventKind::FailedRequest, 0, shape, thread);
+    made.events.back().api = static_cast<std::uint8_t>(api);
+    return made.events.back().stamp;
+  };
+  const std::uint64_t first = fail(stack, 5000, AllocApi::Malloc);
+  fail(stack, ~0ull, AllocApi::Calloc);
+  fail(stack, 1000, AllocApi::Malloc);
+  const std::uint64_t last = fail(stack, 3000, AllocApi::Malloc, 3);
+  fail(made.stack(0x3000), 7, static_cast<AllocApi>(200));  // of a damaged trace
+  made.free(0x10010);
+  const Tables tables = made.replay();
+  const Table& failed = tables["failed_requests"];
+  ASSERT_EQ(failed.rows(), 3u);
+  const auto api = [&](std::size_t row) {
+    const Column& column = failed["api"];
+    return column.words[static_cast<std::size_t>(column.codes[row])];
+  };
+  EXPECT_EQ(api(0), "malloc");
+  EXPECT_EQ(failed["stack_id"].ints[0], trace::index(stack));
+  EXPECT_EQ(failed["requests"].ints[0], 3);
+  EXPECT_EQ(failed["min_requested_bytes"].ints[0], 1000);
+  EXPECT_EQ(failed["max_requested_bytes"].ints[0], 5000);
+  EXPECT_EQ(failed["last_requested_bytes"].ints[0], 3000);
+  EXPECT_EQ(failed["last_ns"].ints[0] - failed["first_ns"].ints[0], static_cast<std::int64_t>(last - first));
+  EXPECT_EQ(failed["last_thread"].ints[0], 3);
+  EXPECT_EQ(failed["last_number"].ints[0], 4);
+  EXPECT_EQ(api(1), "calloc");
+  EXPECT_EQ(failed["max_requested_bytes"].ints[1], std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(api(2), "unknown");
+  EXPECT_EQ(process_value(tables, "events"), 2);
+  EXPECT_EQ(tables["site_sizes"].rows(), 1u);
+}
+
 // Sampled blocks' ages are in allocations that the recorder saw, not in those that it recorded or that these stand for.
 TEST(Replay, AgesOfASampleAreThoseThatTheRecorderCounted) {
   MadeUpTrace made;
