@@ -9,7 +9,7 @@ from tare.analysis.callers import callers
 from tare.analysis.languages import remedy
 from tare.analysis.not_sought import not_sought
 from tare.analysis.sampling_error import peak_error
-from tare.reports import account
+from tare.reports import account, failed_requests
 from tare.reports.generated_code import generated_code
 from tare.reports.python_frames import python_frames
 from tare.reports.text_parts import nameless_files
@@ -199,6 +199,7 @@ def report(
         "impossible_events": process["impossible_events"],
         "dropped_events": process["dropped_events"],
         "pre_existing_frees": process["pre_existing_frees"],
+        "failed_requests": failed_requests.as_json(recording),
         "warnings": _warnings(recording),
         "snapshot": _snapshot(recording),
         "lenses_run": [lens.name for lens in recording.ledger.lenses],

@@ -9,7 +9,7 @@ from tare.analysis import segments
 from tare.analysis.not_sought import not_sought
 from tare.analysis.quick_recording import quickly
 from tare.analysis.worth import ranking
-from tare.reports import account, do_first
+from tare.reports import account, do_first, failed_requests
 from tare.reports.text_parts import (
     blocks_text,
     caveats,
@@ -81,6 +81,8 @@ def summary(
     for note in caveats(recording):
         for line in wrapped(f"note: {note}", width):
             yield style(line, "yellow")
+    for line in failed_requests.lines(recording, width, after_bad_end=True):
+        yield style(line, "yellow")
     listed = ranking(recording)
     yield from do_first.lines(recording, listed, style, width, _MOST_ENTRIES, _remedy_lines(listed))
     about = "~" if recording.sampled else ""

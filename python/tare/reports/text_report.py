@@ -9,7 +9,7 @@ from tare.analysis.group_files import has_others
 from tare.analysis.not_sought import not_sought
 from tare.analysis.records import sizes_line
 from tare.analysis.worth import is_worth_acting_on, ranking
-from tare.reports import account, do_first
+from tare.reports import account, do_first, failed_requests
 from tare.reports.text_parts import (
     balance,
     caveats,
@@ -57,6 +57,8 @@ def report(
     for note in [*caveats(recording), *nameless_files(recording)]:
         for line in wrapped(f"note: {note}", width):
             yield style(line, "yellow")
+    for line in failed_requests.lines(recording, width):
+        yield style(line, "yellow")
     yield ""
     if not chosen:
         listed = ranking(recording.by_line)
