@@ -82,14 +82,14 @@ class Deadline {
   Deadline() {
     struct sigaction action = {};
     action.sa_handler = on_expired;
-    if (::sigaction(kSignal, &action, &before_) != 0) return;
+    if (::sigaction(signal_, &action, &before_) != 0) return;
     sigset_t mine;
     sigemptyset(&mine);
-    sigaddset(&mine, kSignal);
+    sigaddset(&mine, signal_);
     ::pthread_sigmask(SIG_UNBLOCK, &mine, &mask_before_);
     struct sigevent event = {};
     event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = kSignal;
+    event.sigev_signo = signal_;
     event._sigev_un._tid = static_cast<pid_t>(::syscall(SYS_gettid));
     made_ = ::timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer_) == 0;
     const struct itimerspec when = {{0, 0}, {0, kMostNs}};
@@ -99,14 +99,14 @@ class Deadline {
   ~Deadline() {
     if (made_) ::timer_delete(timer_);
     ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
-    ::sigaction(kSignal, &before_, nullptr);
+    ::sigaction(signal_, &before_, nullptr);
   }
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
   bool made() const { return made_; }
 
  private:
-  const int kSignal = SIGRTMAX - 2;
+  const int signal_ = SIGRTMAX - 2;
   struct sigaction before_ = {};
   sigset_t mask_before_ = {};
   timer_t timer_ = {};

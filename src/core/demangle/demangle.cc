@@ -53,7 +53,7 @@ std::string_view without_decltype_result(std::string_view readable) {
   constexpr std::string_view kDecltype = "decltype";
   if (!readable.starts_with(kDecltype)) return readable;
   std::size_t at = readable.find('(');
-  if (at == std::string_view::npos || at > kDecltype.size() + 1) return readable;
+  if (at > kDecltype.size() + 1) return readable;  // or npos
   for (int depth = 0; at < readable.size(); ++at) {
     if (readable[at] == '(') ++depth;
     if (readable[at] == ')' && --depth == 0) break;

@@ -236,8 +236,11 @@ LiveSummary::Threads ImageRecording::expected_threads() {
 
 void ImageRecording::close_segment() {
   Result<NextSegment> next = end_segment();
-  if (next) begin_segment(*std::move(next));
-  if (!next && !failure_) fail(next.error());
+  if (next) {
+    begin_segment(*std::move(next));
+  } else if (!failure_) {
+    fail(next.error());
+  }
   segments_.cut.clear();
 }
 

@@ -95,7 +95,7 @@ class BodyReader {
       if (!field.facts.is_standard_layout) body_.is_standard_layout = false;
       field.shares = field.facts.is_empty || field.facts.data_bytes < field.facts.size_bytes;
     }
-    body_.fields.push_back(std::move(field));
+    body_.fields.push_back(field);
   }
 
   void take_base(const DieAttributes& base) {
@@ -111,7 +111,7 @@ class BodyReader {
     body_.is_pod = false;
     body_.is_polymorphic = body_.is_polymorphic || field.facts.is_polymorphic || is_virtual;
     if (is_virtual || !field.facts.is_standard_layout) body_.is_standard_layout = false;
-    body_.fields.push_back(std::move(field));
+    body_.fields.push_back(field);
   }
 
   // Where the tag lies in a value that the data can't have, it lies over the data.

@@ -19,7 +19,7 @@ class Writer {
     if (steps > kMostSteps || inner.size() > kMostText || ++entries_ > kMostEntries) return "...";
     const DieAttributes attributes = read_attributes(die);
     const auto rest = [&](std::string now) {
-      return attributes.type ? text(*attributes.type, std::move(now), steps + 1) : with_inner("void", std::move(now));
+      return attributes.type ? text(*attributes.type, std::move(now), steps + 1) : with_inner("void", now);
     };
     switch (dwarf_tag(&die)) {
       case DW_TAG_pointer_type:
@@ -46,7 +46,7 @@ class Writer {
       default:
         break;
     }
-    return with_inner(name(die, attributes), std::move(inner));
+    return with_inner(name(die, attributes), inner);
   }
 
  private:
