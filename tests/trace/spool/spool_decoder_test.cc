@@ -136,7 +136,7 @@ TEST(SpoolDecoder, FaultsAreFound) {
     const char* what;
   } cases[] = {
       {{0}, "a zero word"},
-      {{27}, "unknown type"},
+      {{26}, "unknown type"},
       {{alloc0(0, 1)}, "past the committed"},
       {{alloc0(0, 1), kMalloc, 8}, "past the committed"},
       {{alloc0(0, 8191), kMalloc, 8, 0}, "past the committed"},
