@@ -166,13 +166,13 @@ void allocate_twice(int) {
 
 TEST_F(RecorderInProcess, AHandlerBeforeTheFrameIsNotedIsNested) {
   alloc(made_up(19, 0), 800);
-  signal(SIGUSR1, allocate_twice);
+  signal(SIGTRAP, allocate_twice);
   Thread* thread = this_thread;
   // Another function has been called at the place of the last hook's caller by now.
   thread->outer_sp = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 16;
   thread->outer_return = 1;
   thread->gate.store(Gate::InHook);  // enter() has come to here
-  raise(SIGUSR1);
+  __asm__ volatile("int3");          // the signal interrupts the recorder's own code, as raise() doesn't
   EXPECT_EQ(thread->gate.load(), Gate::InHook);
   const StartState outer = TARE_HERE;
   enter(thread, outer);
