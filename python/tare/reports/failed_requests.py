@@ -39,8 +39,10 @@ def lines(recording: Recording, width: int, *, after_bad_end: bool = False) -> I
     yield from wrapped(text, width)
 
 
-def as_json(recording: Recording) -> list[dict[str, Any]]:
-    """By line and entry point, the last one first."""
+def as_json(recording: Recording) -> list[dict[str, Any]] | None:
+    """By line and entry point, the last one first. None: not known, because no format that is imported has them."""
+    if recording.process["imported_from"]:
+        return None
     return [
         {
             "function": each.frame.function or None,

@@ -45,7 +45,14 @@ def test_rows_of_one_line_are_merged_and_the_last_comes_first() -> None:
         "load", 2, 2 * GIB, 3 * GIB)  # fmt: skip
     assert (first.first_ns, first.last_ns, first.last_requested_bytes) == (100_000_000, 400_000_000, 2 * GIB)
     assert (second.frame.function, second.requests) == ("build", 2)
-    assert [each["function"] for each in lines_of.as_json(made.recording())] == ["load", "build"]
+    listed = lines_of.as_json(made.recording())
+    assert listed is not None
+    assert [each["function"] for each in listed] == ["load", "build"]
+
+
+def test_those_of_imported_recordings_are_unknown() -> None:
+    assert lines_of.as_json(Handmade(imported_from="heaptrack").recording()) is None
+    assert lines_of.as_json(Handmade().recording()) == []
 
 
 @pytest.mark.parametrize(
