@@ -62,9 +62,11 @@ int main() {
   Pools& pools = *new (place) Pools;
   fill(pools);
   void* const last = std::malloc(kMarkerBytes);
+  // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): live until the end, as marks
   if (first == nullptr || last == nullptr) return 1;
 
   tare::ReporterRegistry& registry = tare::ReporterRegistry::process();
+  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): they end with main
   const tare::ReporterHandle handles[] = {
       registry.add("explicit/atoms", [&](tare::ReportSink& sink) { pools.atoms.report(sink); }),
       registry.add("explicit/arenas/plain", [&](tare::ReportSink& sink) { pools.plain.report(sink); }),

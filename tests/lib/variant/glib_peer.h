@@ -185,7 +185,6 @@ bool write_with(AnyBuilder& builder, GVariant* value) {
   GlibValue inner;
   if (type_of(value)[0] == 'v') {
     inner.reset(g_variant_get_variant(value));
-    const std::string type(type_of(inner.get()));
     // the type's text must live until end()
     if (!builder.open_variant(variant::Type::trusted(g_variant_get_type_string(inner.get())))) return false;
   } else if (!builder.open()) {
