@@ -90,7 +90,7 @@ TEST(FilterProgram, AnswersAsTheKernelDoes) {
       BPF_LDX | BPF_W | BPF_LEN,
       BPF_MISC | BPF_TAX,
       BPF_MISC | BPF_TXA,
-      BPF_ALU | BPF_ADD | BPF_K,
+      BPF_ALU | BPF_ADD | BPF_K,  // NOLINT(misc-redundant-expression): two of them are 0
       BPF_ALU | BPF_SUB | BPF_X,
       BPF_ALU | BPF_MUL | BPF_K,
       BPF_ALU | BPF_DIV | BPF_X,

@@ -32,7 +32,7 @@ volatile std::size_t sink;
     buffer = static_cast<char*>(std::realloc(buffer, size));
     buffer[size - 1] = 1;
   }
-  sink = static_cast<std::size_t>(buffer[0]);
+  sink = static_cast<unsigned char>(buffer[0]);
   std::free(buffer);
 }
 
