@@ -68,8 +68,8 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)",
         "std::_Vector_base<int, std::allocator<int> >::_Vector_base(unsigned long, std::allocator<int> const&)",
         "std::vector<int, std::allocator<int> >::vector(unsigned long, std::allocator<int> const&)",
-        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
-        ">::_M_create(unsigned long&, unsigned long)",
+        ("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
+         ">::_M_create(unsigned long&, unsigned long)"),
         "__rust_alloc",
         "alloc::alloc::alloc",
         "alloc::alloc::exchange_malloc",

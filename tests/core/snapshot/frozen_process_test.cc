@@ -130,7 +130,7 @@ TEST_F(FrozenProcessTest, AThreadThatASignalHadStoppedRunsOn) {
 TEST_F(FrozenProcessTest, AThreadThatStopsLateIsReleasedLater) {
   child = ::fork();
   if (child == 0) {
-    if (::vfork() == 0) {
+    if (::vfork() == 0) {  // NOLINT(bugprone-unsafe-functions): its parent stops as no other does
       g_shared->running = 1;
       while (g_shared->signals == 0) {
       }
