@@ -63,8 +63,8 @@ def left_out(unit: Path, build: Path) -> str:
     return ",".join([*checks, LEFT_OUT_IN_TESTS] if place.parts[0] == "tests" else checks)
 
 
-def check(unit: Path, database: Path, stamp: Path | None) -> str:
-    """clang-tidy's output for one unit; empty without warnings, and the stamp is left."""
+def check(unit: Path, database: Path, stamps: list[Path]) -> str:
+    """clang-tidy's output for one unit; empty without warnings, and the stamps are left."""
     run = subprocess.run(
         [
             TIDY,
@@ -81,7 +81,7 @@ def check(unit: Path, database: Path, stamp: Path | None) -> str:
     )
     if run.returncode != 0:
         return run.stdout + run.stderr
-    if stamp is not None:
+    for stamp in stamps:
         stamp.touch()
     return ""
 
@@ -99,7 +99,7 @@ def main() -> int:
     checks = (ROOT / ".clang-tidy").read_bytes()
     files = files_by_unit(build)
     only = {file.resolve() for file in arguments.files}
-    pending: dict[Path, Path | None] = {}  # unit -> stamp to leave when it passes
+    pending: dict[Path, list[Path]] = {}  # unit -> stamps to leave when it passes: one a target that compiles it
     entries = json.loads(GCC_ONLY.sub("", (build / "compile_commands.json").read_text()))
     database = build / "tidy"
     database.mkdir(exist_ok=True)
@@ -114,9 +114,9 @@ def main() -> int:
         stamp = passed / form(entry["command"], known, checks)
         # without known files the form is incomplete, and the unit is checked every time
         if not known:
-            pending[unit] = None
+            pending[unit] = []
         elif not stamp.exists():
-            pending[unit] = stamp
+            pending.setdefault(unit, []).append(stamp)
 
     failures = 0
     with ThreadPoolExecutor(arguments.jobs) as pool:
