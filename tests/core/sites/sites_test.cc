@@ -99,8 +99,8 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "Perl_safesysmalloc",
         "ResizeQuantumMemory",
         "ngx_memalign",
-        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
-        ">::_M_mutate(unsigned long, unsigned long, char const*, unsigned long)",
+        ("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
+         ">::_M_mutate(unsigned long, unsigned long, char const*, unsigned long)"),
         "_obstack_begin",
         "__vasprintf_internal",
         "jv_mem_alloc",
