@@ -47,6 +47,7 @@ TEST(Wrappers, OddNamesEnd) {
 }
 
 TEST(Wrappers, KnowsThemFromTheirCallers) {
+  // NOLINTBEGIN(bugprone-suspicious-missing-comma): names longer than a line
   for (const char* name :
        {"malloc",
         "operator new(unsigned long)",
@@ -68,8 +69,8 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)",
         "std::_Vector_base<int, std::allocator<int> >::_Vector_base(unsigned long, std::allocator<int> const&)",
         "std::vector<int, std::allocator<int> >::vector(unsigned long, std::allocator<int> const&)",
-        ("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
-         ">::_M_create(unsigned long&, unsigned long)"),
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
+        ">::_M_create(unsigned long&, unsigned long)",
         "__rust_alloc",
         "alloc::alloc::alloc",
         "alloc::alloc::exchange_malloc",
@@ -99,34 +100,34 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "Perl_safesysmalloc",
         "ResizeQuantumMemory",
         "ngx_memalign",
-        ("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
-         ">::_M_mutate(unsigned long, unsigned long, char const*, unsigned long)"),
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
+        ">::_M_mutate(unsigned long, unsigned long, char const*, unsigned long)",
         "_obstack_begin",
         "__vasprintf_internal",
         "jv_mem_alloc",
         "std::vector<int, std::allocator<int> >::push_back(int const&)",
-        ("void std::__cxx11::list<Order, std::allocator<Order> >::_M_insert<Order const&>(std::_List_iterator<Order>, "
-         "Order const&)"),
+        "void std::__cxx11::list<Order, std::allocator<Order> >::_M_insert<Order const&>(std::_List_iterator<Order>, "
+        "Order const&)",
         "std::__detail::_MakeUniq<Order>::__single_object std::make_unique<Order>()",
         "std::__1::vector<int, std::__1::allocator<int>>::__push_back_slow_path<int const&>(int const&)",
         "std::map<int, Level>::operator[](int const&)",
-        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > std::operator+<char, "(
-            "std::char_traits<char>, std::allocator<char> >(char const*, std::__cxx11::basic_string<char, "
-            "std::char_traits<char>, std::allocator<char> >&&)"),
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > std::operator+<char, "
+        "std::char_traits<char>, std::allocator<char> >(char const*, std::__cxx11::basic_string<char, "
+        "std::char_traits<char>, std::allocator<char> >&&)",
         "std::basic_ostream<char, std::char_traits<char> >& std::operator<< <std::char_traits<char> >(int)",
         "llvm::SmallVectorBase<unsigned int>::grow_pod(void*, unsigned long, unsigned long)",
         "tare::gc::HeapPool::use_page(void const*, unsigned long) const",
         "(anonymous namespace)::Node* tare::gc::make<(anonymous namespace)::Node>(tare::gc::HeapOf<int>&)",
         "void std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> "
-        ">::_M_realloc_insert<(anonymous namespace)::Node>(__gnu_cxx::__normal_iterator<(anonymous namespace)::Node*, "(
-            "std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> > >, (anonymous "
-            "namespace)::Node&&)"),
+        ">::_M_realloc_insert<(anonymous namespace)::Node>(__gnu_cxx::__normal_iterator<(anonymous namespace)::Node*, "
+        "std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> > >, (anonymous "
+        "namespace)::Node&&)",
         "std::pair<(anonymous namespace)::Node*, long> std::get_temporary_buffer<(anonymous namespace)::Node>(long)",
-        ("std::__shrink_to_fit_aux<std::vector<(anonymous namespace)::Node, std::allocator<(anonymous "
-         "namespace)::Node> "
-         ">, true>::_S_do_it(std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> >&)"),
+        "std::__shrink_to_fit_aux<std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> "
+        ">, true>::_S_do_it(std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> >&)",
         "std::promise<(anonymous namespace)::Node>::promise()",
         "xrealloc"}) {
+    // NOLINTEND(bugprone-suspicious-missing-comma)
     EXPECT_TRUE(is_wrapper(name)) << name;
   }
   for (const char* name :
