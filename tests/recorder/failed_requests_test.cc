@@ -24,7 +24,7 @@ struct Failure {
   int align_log2 = 0;
 };
 
-// What the program requests without an argument, in its order.
+// Without an argument, the program makes these requests in this order.
 std::vector<Failure> expected_failures() {
   return {{kHuge + 1, AllocApi::Malloc},
           {kHuge + 2, AllocApi::Calloc},

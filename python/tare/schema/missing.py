@@ -26,17 +26,8 @@ FACTS = {
 _NULLS: dict[str, dict[str, tuple[str, ...]]] = {
     "order": {
         "process": (
-            *(
-                "duration_ns",
-                "peak_time_ns",
-                "peak_after_allocations",
-                "events",
-                "alloc_events",
-                "free_events",
-                "realloc_events",
-                "map_events",
-            ),
-            *("threads", "pre_existing_frees", "mapped_peak_bytes", "mapped_end_bytes"),
+            *("duration_ns", "peak_time_ns", "events", "alloc_events", "free_events", "realloc_events", "map_events"),
+            *("peak_after_allocations", "threads", "pre_existing_frees", "mapped_peak_bytes", "mapped_end_bytes"),
         ),
         "site_sizes": (
             *("freed_within_16", "freed_within_64", "freed_within_256", "freed_within_65536", "freed_later"),
