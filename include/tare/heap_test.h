@@ -14,7 +14,7 @@
 // path.
 //
 // Cost: the run of the test case up to the end of the function, under the recorder, and half a second for the commands.
-// The first process has no recorder in it. The second ends without a word when the function returns.
+// The first process has no recorder in it. The second exits when the function returns, with no output.
 //
 // Without the command `tare` nothing is checked, and one line on stderr states it. Environment variables: TARE is the
 // command, if it isn't in PATH; TARE_HEAP_TEST=require fails test cases that can't be checked.

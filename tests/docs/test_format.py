@@ -104,6 +104,7 @@ def test_what_precedes_damage_is_good() -> None:
         assert trace.shapes == whole.shapes
 
 
+@pytest.mark.slow
 def test_both_readers_agree_on_what_damage_is(tmp_path: Path) -> None:
     """A byte of a payload changed and its checksum made to fit: the reader proper ends where this one ends."""
     random = Random(1)

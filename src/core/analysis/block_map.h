@@ -75,7 +75,7 @@ class BlockMap {
   }
 
   // The highest address up to this one where a live block begins, among those that are a multiple of 8 away and no
-  // farther than kFarthestBytes: which costs 4 us where there is none, for 256 KiB without blocks are passed at a time.
+  // farther than kFarthestBytes. If there is none, the search costs 4 us: it skips 256 KiB without blocks at a time.
   static constexpr std::uint64_t kFarthestBytes = std::uint64_t{256} << 20;
   std::optional<std::uint64_t> last_live_until(std::uint64_t address) const;
   // Whether a live block begins in [start, end), among addresses that are multiples of 8.

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <tuple>
 
 #include "core/columns/table_codec.h"
 #include "core/columns/table_schema.h"
@@ -54,7 +55,7 @@ class File {
   int fd_;
 };
 
-// Fills the fields that identify the trace.
+// Fills all fields but the payload's.
 bool identify(const fs::path& trace, Header& header) {
   const Result<trace::TracePlace> place = trace::place_of_trace(trace.string());
   if (!place) return false;
@@ -70,7 +71,18 @@ bool identify(const fs::path& trace, Header& header) {
   if (trace::read_at(file.fd(), ends.data() + kEndBytes, header.trace_bytes - tail, place->offset + tail) < 0)
     return false;
   header.trace_hash = trace::xxh64(ends, kTablesVersion);
+  header.magic = kMagic;
+  header.version = kTablesVersion;
+  header.form = form_of(table_schemas());
   return true;
+}
+
+bool of_one_trace(const Header& a, const Header& b) {
+  const auto identity = [](const Header& header) {
+    return std::tie(header.magic, header.version, header.form, header.trace_bytes, header.trace_changed_ns,
+                    header.trace_hash);
+  };
+  return identity(a) == identity(b);
 }
 
 bool write_all(int fd, const void* data, std::size_t count) {
@@ -95,11 +107,8 @@ std::optional<Tables> read_cache(const fs::path& path, const Header& wanted) {
   if (trace::read_at(file.fd(), &header, sizeof header, 0) != static_cast<std::int64_t>(sizeof header)) {
     return std::nullopt;
   }
-  const bool of_this_trace = header.magic == kMagic && header.version == kTablesVersion &&
-                             header.form == form_of(table_schemas()) && header.trace_bytes == wanted.trace_bytes &&
-                             header.trace_changed_ns == wanted.trace_changed_ns &&
-                             header.trace_hash == wanted.trace_hash;
-  if (!of_this_trace || header.payload_bytes != static_cast<std::uint64_t>(facts.st_size) - sizeof header) {
+  if (!of_one_trace(header, wanted) ||
+      header.payload_bytes != static_cast<std::uint64_t>(facts.st_size) - sizeof header) {
     return std::nullopt;
   }
   trace::LargeVector<std::uint8_t> payload(header.payload_bytes);
@@ -170,9 +179,6 @@ Status TableCache::store(std::string_view name, const Tables& tables) const {
     return Error{ErrorKind::Io, "can't read " + trace_.string() + " to cache its tables: " + std::strerror(errno)};
   }
   const std::vector<std::uint8_t> payload = encode_tables(tables);
-  header.magic = kMagic;
-  header.version = kTablesVersion;
-  header.form = form_of(table_schemas());
   header.payload_bytes = payload.size();
   header.payload_hash = trace::xxh64(payload, kTablesVersion);
   for (const fs::path& folder : folders_) {

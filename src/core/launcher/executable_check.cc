@@ -127,7 +127,7 @@ Result<Executable> find_executable(const std::string& command) {
     }
     return executable;
   }
-  return cannot_record(*found, "its interpreters are scripts without end");
+  return cannot_record(*found, "its #! line leads to other scripts, and never to a binary");
 }
 
 }  // namespace tare::core

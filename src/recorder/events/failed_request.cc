@@ -37,4 +37,11 @@ TARE_REALIGNED void record_failed_request(const StartState& start, std::uint64_t
   errno = error;
 }
 
+void leave_failed_realloc(Thread* thread, const ReallocBegin& begin, const StartState& start, std::uint64_t requested,
+                          trace::AllocApi api) {
+  give_up_realloc(thread, begin);
+  leave(thread);
+  record_failed_request(start, requested, api);
+}
+
 }  // namespace tare::recorder

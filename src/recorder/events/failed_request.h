@@ -24,6 +24,9 @@ struct FailedRequest {
 // of that one records the failure.
 TARE_COLD void record_failed_request(const StartState& start, std::uint64_t requested, trace::AllocApi api,
                                      std::uint64_t align = 0);
+// Ends the hook of a realloc that failed: the block stays as it was.
+TARE_COLD void leave_failed_realloc(Thread* thread, const ReallocBegin& begin, const StartState& start,
+                                    std::uint64_t requested, trace::AllocApi api);
 // Of a thread that is in its hook.
 TARE_COLD void write_failed_request(Thread* thread, const StartState& start, const FailedRequest& request);
 

@@ -152,9 +152,7 @@ void* record_foreign_realloc(const StartState& start, const ForeignHeap& heap, v
     write_realloc_free(thread, begin, word(old), trace::FreeApi::ReallocToZero);
   } else {
     if (recorder.contents()) contents_of_blocks.put_back(word(old), taken);
-    give_up_realloc(thread, begin);
-    leave(thread);
-    record_failed_request(start, bytes, request.by_malloc);
+    leave_failed_realloc(thread, begin, start, bytes, request.by_malloc);
     return nullptr;
   }
   leave(thread);

@@ -57,9 +57,7 @@ TARE_INLINE void* realloc_inside(Thread* thread, const StartState& start, void* 
     write_realloc_free(thread, begin, address, trace::FreeApi::ReallocToZero);  // glibc's way: realloc(p, 0) frees
   } else {
     around.stay();
-    give_up_realloc(thread, begin);
-    leave(thread);
-    record_failed_request(start, bytes, api);
+    leave_failed_realloc(thread, begin, start, bytes, api);
     return nullptr;
   }
   leave(thread);
@@ -124,9 +122,7 @@ void* sampled_realloc(Thread* thread, const StartState& start, void* old, std::s
     Sampler::count_free();
   } else {
     sampler.sampled.insert(address);
-    give_up_realloc(thread, begin);
-    leave(thread);
-    record_failed_request(start, bytes, api);
+    leave_failed_realloc(thread, begin, start, bytes, api);
     return nullptr;
   }
   leave(thread);

@@ -179,6 +179,7 @@ def test_an_empty_heap_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "0 objects" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["small", "located"])
 def test_damaged_files_are_refused_and_nothing_else_happens(
     which: str, request: pytest.FixtureRequest, tmp_path: Path

@@ -146,6 +146,7 @@ def test_a_quantile_of_a_draw_counts_missing_values_as_zero() -> None:
     assert side.figures({9: 5.0, 8: 3.0}, None)[0] == 0.8
 
 
+@pytest.mark.slow
 def test_twenty_machines_a_side_are_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(20):
         for build in "12":

@@ -30,6 +30,7 @@ def test_least_sizes() -> None:
     assert [least_size(p) for p in PROBABILITIES] == [6, 36, 368]
 
 
+@pytest.mark.slow
 def test_quantiles_of_a_store_are_those_of_sorted_values(tmp_path: Path) -> None:
     generator = random.Random(5)
     values = []
