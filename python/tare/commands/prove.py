@@ -72,7 +72,7 @@ def _prove(options: argparse.Namespace) -> Proven:
     from tare.allocator_replay.scripts import write_scripts
     from tare.analysis.recording import Recording
     from tare.proofs.measure import measure
-    from tare.proofs.plan import plan, together
+    from tare.proofs.plan import plan, together, worth_together
     from tare.reports.proof_report import Proven
     from tare.source.core_source import CoreSource
     from tare.source.scratch import scratch_folder
@@ -91,7 +91,7 @@ def _prove(options: argparse.Namespace) -> Proven:
     performed = [each for each in planned if each.rules]
     allocator = recording.process["allocator"]
     if not performed:
-        return Proven(planned, {}, None, 0, allocator, None, None, len(every))
+        return Proven(planned, {}, None, None, 0, allocator, None, None, len(every))
     rules = [[rule.in_group(each.number) for rule in each.rules] for each in performed]
     if len(performed) > 1:
         rules.append([rule.in_group(number) for rule, number in together(performed)])
@@ -107,8 +107,9 @@ def _prove(options: argparse.Namespace) -> Proven:
         measured = measure(scripts[0], scripts[1:], recorded, options.runs)
     proofs = {each.number: proof for each, proof in zip(performed, measured.proofs, strict=False)}
     all_together = measured.proofs[-1] if len(performed) > 1 else None
+    expected = worth_together(recording, performed) if all_together else None
     outside, peak_rss = measured.outside_bytes, recorded.peak_rss_bytes
-    return Proven(planned, proofs, all_together, measured.runs, allocator, outside, peak_rss, len(every))
+    return Proven(planned, proofs, all_together, expected, measured.runs, allocator, outside, peak_rss, len(every))
 
 
 def _chosen(every: Sequence[Planned], options: argparse.Namespace, lenses: set[str]) -> Sequence[Planned]:

@@ -21,12 +21,23 @@ _REQUESTS = "z.api not in ('pool block', 'pool memory') and z.inherited = 0 and 
 _SIZES = "z.size_id, z.align_bytes, z.requested_bytes, z.end_blocks"
 
 
+class Gain(NamedTuple):
+    """Predicted. None: unknown."""
+
+    peak_bytes: float | None
+    cpu_ns: float | None
+
+
 class Planned(NamedTuple):
     number: int  # from 1
     finding: Finding
     frame: Frame
     worth: Worth  # the prediction
     simulation: Simulation | Unsimulated
+
+    @property
+    def gain(self) -> Gain:
+        return Gain(self.worth.gain_peak_bytes, self.worth.gain_cpu_ns)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -80,6 +91,28 @@ def _shapes(recording: Recording, lens: Lens, at_line: str) -> list[Shape]:
         f"select {_SIZES} from site_sizes z {located.replace('c.stack_id', 'z.stack_id')} where {_REQUESTS} and {at_line}"
     )
     return [Shape(shape, align, size, ends, {}) for shape, align, size, ends in rows]
+
+
+def worth_together(recording: Recording, planned: Sequence[Planned]) -> Gain:
+    """The prediction for all of them: findings of several lenses at one line are one cause, as in the list by worth."""
+    from tare import lenses
+    from tare.analysis.worth import merged, whole_of
+
+    whole = whole_of(recording)
+    at: dict[int | None, list[tuple[Lens, Finding, Worth]]] = {}
+    for each in planned:
+        found = (lenses.load(each.finding.lens), each.finding, each.worth)
+        at.setdefault(each.finding.site_location_id, []).append(found)
+    entries = [merged(whole, group) for group in at.values()]
+    return Gain(
+        _sum_of([entry.worth.gain_peak_bytes for entry in entries]),
+        _sum_of([entry.worth.gain_cpu_ns for entry in entries]),
+    )
+
+
+def _sum_of(gains: Sequence[float | None]) -> float | None:
+    known = [gain for gain in gains if gain is not None]
+    return sum(known) if known else None
 
 
 def together(planned: Sequence[Planned]) -> list[tuple[Rule, int]]:

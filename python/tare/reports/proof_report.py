@@ -14,9 +14,8 @@ from tare.text.wrapping import wrap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tare.analysis.worth import Worth
     from tare.proofs.measure import Change, Proof
-    from tare.proofs.plan import Planned
+    from tare.proofs.plan import Gain, Planned
 
 
 class Proven(NamedTuple):
@@ -25,6 +24,7 @@ class Proven(NamedTuple):
     planned: Sequence[Planned]  # those that were chosen
     proofs: dict[int, Proof]  # by number of the finding
     together: Proof | None  # of all that were simulated, where these are several
+    together_gain: Gain | None  # the prediction for these
     runs: int
     allocator: str
     outside_bytes: float | None
@@ -37,7 +37,7 @@ def lines(proven: Proven, width: int) -> Iterator[str]:
         (only,) = proven.planned
         yield from _finding(only, width)
         if proof := proven.proofs.get(only.number):
-            peak, cpu = _predicted(only.worth)
+            peak, cpu = _predicted(only.gain)
             yield from _wrap("predicted", f"peak RSS {peak}, CPU {cpu}", width)
             yield ""
             yield from _details(proof, proven, width)
@@ -80,9 +80,9 @@ def _overview(proven: Proven, width: int) -> Iterator[str]:
     rows = []
     for each in proven.planned:
         proof = proven.proofs.get(each.number)
-        rows.append([str(each.number), each.finding.lens, str(each.frame), *_cells(proof, each.worth)])
+        rows.append([str(each.number), each.finding.lens, str(each.frame), *_cells(proof, each.gain)])
     if proven.together is not None:
-        rows.append(["", "together", "", *_cells(proven.together, None)])
+        rows.append(["", "together", "", *_cells(proven.together, proven.together_gain)])
     yield from table(heads, rows, width)
     for each in proven.planned:
         if not isinstance(each.simulation, Simulation):
@@ -91,8 +91,8 @@ def _overview(proven: Proven, width: int) -> Iterator[str]:
         yield f"({exact(proven.findings - len(proven.planned))} more findings; --all proves all)"
 
 
-def _cells(proof: Proof | None, worth: Worth | None) -> list[str]:
-    peak, cpu = _predicted(worth)
+def _cells(proof: Proof | None, gain: Gain | None) -> list[str]:
+    peak, cpu = _predicted(gain)
     if proof is None:
         return [peak, "not performed", "", cpu, "", "", ""]
     return [
@@ -106,10 +106,10 @@ def _cells(proof: Proof | None, worth: Worth | None) -> list[str]:
     ]
 
 
-def _predicted(worth: Worth | None) -> tuple[str, str]:
-    if worth is None:
+def _predicted(gain: Gain | None) -> tuple[str, str]:
+    if gain is None:
         return "", ""
-    peak, cpu = worth.gain_peak_bytes, worth.gain_cpu_ns
+    peak, cpu = gain
     return (
         "-" if peak is None else _signed(-peak, human_bytes),
         "-" if cpu is None else _signed(-cpu / 1e9, _milliseconds),
@@ -196,7 +196,17 @@ def as_json(proven: Proven) -> dict[str, Any]:
         "runs": proven.runs,
         "findings_of_recording": proven.findings,
         "findings": [_finding_json(each, proven) for each in proven.planned],
-        "together": None if proven.together is None else _proof_json(proven.together, proven),
+        "together": None
+        if proven.together is None
+        else {**_gain_json(proven.together_gain), **_proof_json(proven.together, proven)},
+    }
+
+
+def _gain_json(gain: Gain | None) -> dict[str, int | None]:
+    peak, cpu = gain or (None, None)
+    return {
+        "gain_peak_bytes": None if peak is None else round(peak),
+        "gain_cpu_ns": None if cpu is None else round(cpu),
     }
 
 
@@ -204,7 +214,6 @@ def _finding_json(planned: Planned, proven: Proven) -> dict[str, Any]:
     finding, frame = planned.finding, planned.frame
     simulated = isinstance(planned.simulation, Simulation)
     proof = proven.proofs.get(planned.number)
-    peak, cpu = planned.worth.gain_peak_bytes, planned.worth.gain_cpu_ns
     return {
         "number": planned.number,
         "lens": finding.lens,
@@ -215,8 +224,7 @@ def _finding_json(planned: Planned, proven: Proven) -> dict[str, Any]:
         "confidence": finding.confidence,
         "performed": planned.simulation.assumption if isinstance(planned.simulation, Simulation) else None,
         "not_performed": None if simulated else getattr(planned.simulation, "reason", None),
-        "gain_peak_bytes": None if peak is None else round(peak),
-        "gain_cpu_ns": None if cpu is None else round(cpu),
+        **_gain_json(planned.gain),
         "proof": None if proof is None else _proof_json(proof, proven),
     }
 

@@ -6,7 +6,7 @@ import pytest
 from handmade import Handmade
 from tare import lenses
 from tare.analysis.worth import ranking
-from tare.proofs.plan import plan, together
+from tare.proofs.plan import plan, together, worth_together
 from tare.proofs.remedies import Remedy, Rule, Simulation, Unsimulated
 from tare.proofs.simulations import SIMULATIONS, Question, simulate
 
@@ -35,6 +35,19 @@ def test_a_shape_has_the_rule_of_the_first_finding(busy: Handmade) -> None:
     assert together([slop, other]) == [(Rule(0, Remedy.RESIZE, 1016), slop.number), (Rule(7, Remedy.REUSE), 9)]
     silent = slop._replace(simulation=Unsimulated("no calls"))
     assert together([silent, other]) == [(Rule(0, Remedy.REUSE), 9), (Rule(7, Remedy.REUSE), 9)]
+
+
+def test_lenses_of_one_line_promise_its_bytes_once(made: Handmade) -> None:
+    made.blocks(made.stack("node", "main"), 33, 56, total=10_000, peak=10_000)
+    made.blocks(made.stack("leaf", "main"), 24, 24, total=10_000, peak=10_000)
+    made.size_class(33, 56, 24, clownshoe=1)
+    recording = made.recording()
+    planned = plan(recording)
+    assert sorted(each.finding.lens for each in planned) == ["headers", "headers", "slop"]
+    # 64 bytes of a node are gross; an arena needs 40 of them for 33
+    assert worth_together(recording, planned).peak_bytes == 10_000 * 24 + 10_000 * 8
+    silent = [each._replace(worth=each.worth._replace(gain_peak_bytes=None, gain_cpu_ns=None)) for each in planned]
+    assert worth_together(recording, silent) == (None, None)
 
 
 def rule_of(made: Handmade, lens: str) -> tuple[Rule, ...]:
