@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import time
 from pathlib import Path
@@ -102,6 +103,12 @@ def write_rows(store: Path, connection: Any, table: str, query: str, bucket: int
 
 def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def data_files(store: Path, files: Sequence[str]) -> str:
+    """The rows of files in the store. DuckDB reads paths as patterns, in which [x] stands for x."""
+    paths = (quoted(re.sub(r"[\[*?]", r"[\g<0>]", str(store / file))) for file in files)
+    return f"read_parquet([{', '.join(paths)}], union_by_name = true)"
 
 
 def _entry(number: int, key: str, path: str, facts: Facts, origin: Origin) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import CORRUPT, QUERY, USAGE, TareError
 from tare.fleet import layout
-from tare.fleet.adding import quoted
+from tare.fleet.adding import data_files, quoted
 from tare.fleet.facts import TABLES
 from tare.source.database import engine
 
@@ -107,12 +107,11 @@ class Store:
             appender.append_rows(self.recording_rows())
         for table, columns in TABLES.items():
             files = self.files(table)
-            listed = ", ".join(quoted(str(self.path / file)) for file in files)
             typed = [column.split() for column in columns.split(", ")]
             # A file of an earlier version lacks columns that were added since: null.
             source = f"select {', '.join(f'cast(null as {kind}) as {name}' for name, kind in typed)} where false"
             if files:
-                source += f" union all by name select * from read_parquet([{listed}], union_by_name = true)"
+                source += f" union all by name select * from {data_files(self.path, files)}"
             connection.execute(f"create view {table} as {view(table, f'({source})')}")
         return connection
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import IO, TareError
 from tare.fleet import layout
-from tare.fleet.adding import quoted, write_rows
+from tare.fleet.adding import data_files, write_rows
 from tare.fleet.engine import one_thread
 from tare.fleet.store import Store, group_of, needed_files
 from tare.source.database import engine
@@ -109,8 +109,7 @@ def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
                 merged = []
             large = [f for f in merged if not gone and os.path.getsize(store.path / f) >= _LARGE and table != "sites"]
             small = [f for f in merged if f not in large] + list(dict.fromkeys(e["files"][table] for e in waiting))
-            listed = ", ".join(quoted(str(store.path / file)) for file in small)
-            source = f"read_parquet([{listed}], union_by_name = true)"
+            source = data_files(store.path, small)
             # Names stay when their recordings go: others of the build may need them.
             query = (
                 f"select distinct on (site, build_id) * from {source} order by site, build_id, stack"  # as store.view()

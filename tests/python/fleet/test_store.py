@@ -177,6 +177,16 @@ def test_compact_merges_a_bucket_and_names_a_build_once(tmp_path: Path) -> None:
     assert store.rows("select site, function from sites order by all") == [(1, "f1"), (2, "f2")]
 
 
+def test_a_folder_may_have_the_signs_of_patterns_in_its_name(tmp_path: Path) -> None:
+    store = tmp_path / "it's [1] a* {b}?"
+    for key in "abc":
+        add(store, key, facts({1: 100.0}), bucket=0)
+    assert sums(store) == [(key, 1, 100.0) for key in "abc"]
+    upkeep.compact(store)
+    assert sums(store) == [(key, 1, 100.0) for key in "abc"]
+    assert upkeep.verify(store)[1] == []
+
+
 def test_retain_keeps_the_newest_builds(tmp_path: Path) -> None:
     for start_ns, build in enumerate(("1", "2", "2", "3")):
         add(tmp_path, f"{start_ns}", facts({1: 1.0}, started_ns=start_ns), build)
