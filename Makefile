@@ -21,7 +21,7 @@ TYPED_PYTHON := bench tools demo guide tests/docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build check demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear check-size-models fuzz-programs test-python nightly wheel test-wheel test-packages lint lint-format lint-tidy lint-python \
+.PHONY: help build check demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear check-size-models fuzz-programs test-python test-spark nightly wheel test-wheel test-packages lint lint-format lint-tidy lint-python \
         format bench guide docs dev clean distclean
 
 help: ## this list
@@ -118,10 +118,19 @@ build/viewers/.installed: tools/viewers/package.json
 	cp tools/viewers/package.json build/viewers/
 	npm install --silent --no-audit --no-fund --prefix build/viewers && touch $@
 
+# 490 MB beside the environment, so that no other target sees it.
+build/pyspark/.installed: pyproject.toml | $(VENV)/.tools
+	@tools/bootstrap.sh spark
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade --target build/pyspark 'pyspark>=4,<5' && touch $@
+
+test-spark: build $(VENV)/.dev build/pyspark/.installed ## `tare fleet` with Spark and with DuckDB: equal answers
+	PYTHONPATH=$(CURDIR)/build/pyspark $(BIN)/python -m pytest -v -m nightly tests/python/fleet
+
 nightly: build $(VENV)/.dev ## what takes long: the whole matrix, generated programs for an hour, each fuzz target for 5 minutes (about 4 hours)
 	@tools/bootstrap.sh test nightly
 	-@if command -v npm >/dev/null; then $(MAKE) --no-print-directory build/viewers/.installed; fi
 	$(BIN)/python -m pytest -v -m 'nightly or not nightly' tests/end_to_end/unharmed
+	$(MAKE) test-spark
 	$(MAKE) fuzz-programs FUZZ_SECONDS=3600
 	$(MAKE) test-fuzz FUZZ_SECONDS=300
 

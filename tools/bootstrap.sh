@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the Debian packages that a purpose needs: tools/bootstrap.sh build test lint bench demo nightly wheel account
+# Checks the Debian packages that a purpose needs: tools/bootstrap.sh build test lint bench demo nightly spark wheel account
 #
 # One list a purpose, nothing else in the project names packages. If all are installed, it runs one dpkg-query. Else it prints the
 # command that installs them. On a terminal it asks whether to run that command; otherwise it fails. TARE_BOOTSTRAP=1 runs it
@@ -19,6 +19,7 @@ packages_bench="valgrind $packages_build libbenchmark-dev libsystemd-dev libfmt-
   libglib2.0-dev libgc-dev dwarves libc6-dbg"
 packages_nightly="$packages_test mmdebstrap default-jdk-headless nodejs rustc cargo golang-go sqlite3 emacs-nox gnuplot-nox
   ffmpeg busybox graphicsmagick lld-19"
+packages_spark="default-jdk-headless"
 packages_wheel="$packages_build mmdebstrap"
 packages_account="redis-server nginx-light php-cli postgresql chromium default-jdk-headless nodejs rustc libreoffice-writer-nogui
   libjemalloc-dev git g++ python3.11 python3.11-venv"
@@ -34,11 +35,12 @@ for purpose in "$@"; do
     lint) wanted="$wanted $packages_lint" ;;
     bench) wanted="$wanted $packages_bench" ;;
     nightly) wanted="$wanted $packages_nightly" ;;
+    spark) wanted="$wanted $packages_spark" ;;
     account) wanted="$wanted $packages_account" ;;
     demo) wanted="$wanted $packages_demo" ;;
     wheel) wanted="$wanted $packages_wheel" ;;
     python) wanted="$wanted $packages_python" ;;
-    *) echo "bootstrap.sh: unknown purpose '$purpose' (build, test, lint, bench, account, demo, nightly, wheel, python)" >&2; exit 2 ;;
+    *) echo "bootstrap.sh: unknown purpose '$purpose' (build, test, lint, bench, account, demo, nightly, spark, wheel, python)" >&2; exit 2 ;;
   esac
 done
 [ "${TARE_NO_BOOTSTRAP:-}" = 1 ] && exit 0

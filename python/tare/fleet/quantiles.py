@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses
-from tare.fleet.adding import quoted
 from tare.fleet.order_statistics import PROBABILITIES, Quantile, Ranks, ranks
 from tare.fleet.places import places
 
@@ -71,7 +70,7 @@ class Fleet:
     def __init__(self, store: Store, program: str) -> None:
         self._store = store
         self.program = program
-        self._of = f"program = {quoted(program)}"
+        self._of = f"program = {store.literal(program)}"
 
     @cached_property
     def builds(self) -> list[Build]:

@@ -124,6 +124,10 @@ class Store:
         with self.connection.appender(name) as appender:
             appender.append_rows(rows)
 
+    def literal(self, text: str) -> str:
+        """A text in a statement."""
+        return quoted(text)
+
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self.answer(sql, parameters)[1]
 

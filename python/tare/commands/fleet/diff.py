@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tare.commands.fleet.options import add_store, add_where
+from tare.commands.fleet.options import add_engine, add_store, add_where, store_of
 from tare.commands.options import add_json, add_rows
 from tare.fleet.store import condition
 
@@ -34,13 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_where(parser, "only recordings that fit, in both groups")
     parser.add_argument("--measure", choices=("gross", "end", "tare", "calls"), default="gross", help="compare sites by gross bytes at the peak or the end, by tare, or by allocations (default: gross)")  # fmt: skip
     parser.add_argument("--unit", choices=("machine", "recording"), default="machine", help="treat as independent: machines, or recordings (default: machine)")  # fmt: skip
+    add_engine(parser)
     add_rows(parser, 20, "sites")
     add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     from tare.fleet.comparison import compare
-    from tare.fleet.store import Store
     from tare.progress import Progress
     from tare.reports import fleet_difference
     from tare.text.printable import say
@@ -48,9 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
     with Progress("comparing recordings"):
         limit = None if options.json else options.rows
-        result = compare(
-            Store(options.store, options.where), options.before, options.after, options.measure, options.unit, limit
-        )
+        result = compare(store_of(options), options.before, options.after, options.measure, options.unit, limit)
     if options.json:
         from tare.reports.json_report import dump
 

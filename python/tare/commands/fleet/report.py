@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from typing import IO, TYPE_CHECKING
 
-from tare.commands.fleet.options import add_store, add_where
+from tare.commands.fleet.options import add_engine, add_store, add_where, store_of
 from tare.commands.options import add_html, add_json, add_rows
 from tare.errors import USAGE, TareError
 
 if TYPE_CHECKING:
     import argparse
 
-SYNOPSIS = "tare fleet report STORE [--where NAME=PATTERN] [-n N] [--html [-o FILE] | --json]"
+SYNOPSIS = "tare fleet report STORE [--where NAME=PATTERN] [-n N] [--html [-o FILE] | --json] [--engine duckdb|spark]"
 HELP = (
     "Prints quantiles over the recordings of a store, by program and build: of gross and tare, of each lens, and of each\n"
     "site with a finding. It names the recordings with most tare. A quantile is shown only if it has a 95 % interval."
@@ -22,19 +22,20 @@ tare fleet report fleet/
 tare fleet report fleet/ --where program=jq --where canary=yes
 tare fleet report fleet/ --html --open                     charts and tables in the browser
 tare fleet report fleet/ --json
+tare fleet report fleet/ --engine spark                    on the cores of this machine; --spark-master: on a cluster
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
     add_where(parser, "only recordings that fit")
+    add_engine(parser)
     add_rows(parser, 10, "sites")
     add_html(parser, "STORE.html")
     add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from tare.fleet.store import Store
     from tare.progress import Progress
     from tare.reports import fleet_report
     from tare.text.printable import say
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         raise TareError(USAGE, "fleet report: -o and --open go with --html")
     if options.html and options.json:
         raise TareError(USAGE, "fleet report: --html and --json are two forms of output; give one")
-    store = Store(options.store, options.where)
+    store = store_of(options)
     if options.html:
         from tare.commands.output_file import write_page
         from tare.html import fleet_page

@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tare.commands.fleet.options import add_store, add_where
+from tare.commands.fleet.options import add_engine, add_store, add_where, store_of
 from tare.commands.options import add_json
 
 if TYPE_CHECKING:
     import argparse
 
-SYNOPSIS = 'tare fleet sql STORE "select ..." [--where NAME=PATTERN] [--json]'
+SYNOPSIS = 'tare fleet sql STORE "select ..." [--where NAME=PATTERN] [--engine duckdb|spark] [--json]'
 HELP = (
-    "Runs an SQL statement (DuckDB's dialect) over the tables of a store: recordings, site_sums, claims, sites.\n"
+    "Runs an SQL statement (DuckDB's dialect, or Spark's with --engine spark) over the tables of a store: recordings,\n"
+    "site_sums, claims, sites.\n"
     '"describe TABLE" lists the columns of a table.'
 )
 EXAMPLES = """
@@ -27,15 +28,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
     parser.add_argument("statement", metavar="SQL", help="a statement")
     add_where(parser, "only recordings that fit")
+    add_engine(parser)
     add_json(parser, "print rows as a JSON list of objects")
 
 
 def run(options: argparse.Namespace) -> int:
     from tare.commands.sql import plain
-    from tare.fleet.store import Store
+    from tare.progress import Progress
     from tare.text.printable import say
 
-    names, rows = Store(options.store, options.where).answer(options.statement)
+    with Progress("querying the store"):
+        names, rows = store_of(options).answer(options.statement)
     rows = [tuple(map(plain, row)) for row in rows]
     if options.json:
         from tare.reports.json_report import dump
