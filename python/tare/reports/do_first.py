@@ -147,13 +147,24 @@ def not_looked_for(found: dict[str, list[str]], width: int) -> Iterator[str]:
 
 
 def holders(recording: Recording, width: int) -> Iterator[str]:
-    """The largest at the peak, with or without a finding, and the largest mappings where these are a part of note."""
-    from tare.analysis.holders import largest_holders, largest_mappings
+    yield from holder_lines(recording, noted_holders(recording), width)
 
-    gross = recording.moments["peak"].gross_bytes
-    found = [(frame, held) for frame, held in largest_holders(recording) if held >= _LEAST_HOLDER * gross]
-    if found:
-        parts = ", ".join(f"{_named(frame)} {percent(held, gross, 0)}" for frame, held in found)
+
+def noted_holders(recording: Recording) -> list[tuple[Frame, float]]:
+    """Sites with the largest shares of the peak, with or without a finding, and their bytes."""
+    from tare.analysis.holders import largest_holders
+
+    least = _LEAST_HOLDER * recording.moments["peak"].gross_bytes
+    return [(frame, held) for frame, held in largest_holders(recording) if held >= least]
+
+
+def holder_lines(recording: Recording, noted: list[tuple[Frame, float]], width: int) -> Iterator[str]:
+    """The largest at the peak, and the largest mappings where these are a part of note."""
+    from tare.analysis.holders import largest_mappings
+
+    if noted:
+        gross = recording.moments["peak"].gross_bytes
+        parts = ", ".join(f"{_named(frame)} {percent(held, gross, 0)}" for frame, held in noted)
         yield from wrapped(f"largest at the peak: {parts}", width)
     known = recording.account
     if known and known.mapped_bytes >= _LEAST_MAPPED * known.peak_rss_bytes:

@@ -102,10 +102,12 @@ def summary(
         f"{about}{human_bytes(recording.moments['end'].gross_bytes)}",
         width,
     )
-    yield from do_first.holders(recording, width)
+    noted = do_first.noted_holders(recording)
+    yield from do_first.holder_lines(recording, noted, width)
     missing = not_sought(recording)
     yield from do_first.not_looked_for(missing, width)
-    if note := unnamed_note(recording.finding_frames([each.finding for each in listed.first])):
+    named = [*recording.finding_frames([each.finding for each in listed.first]), *(frame for frame, _ in noted)]
+    if note := unnamed_note(named):
         yield from (style(line, "dim") for line in wrapped(note, width))
     yield from _processes(shown, [image for image in images if image is not shown], short or Short(), width)
     is_group = len(images) > 1 or bool(short and short.traces)

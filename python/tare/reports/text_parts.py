@@ -83,7 +83,7 @@ def caveats(recording: Recording) -> list[str]:
     if process["impossible_events"]:
         lines.append(
             f"{plural(process['impossible_events'], 'event contradicts', 'events contradict')} others: "
-            + ("consequences of the dropped events" if process["dropped_events"] else "a bug in Tare")
+            + _cause_of_contradictions(recording)
         )
     if process["dropped_events"]:
         lines.append(
@@ -117,6 +117,16 @@ def caveats(recording: Recording) -> list[str]:
     if process["segment"] is not None:
         lines.extend(segment_lines(recording))
     return lines
+
+
+def _cause_of_contradictions(recording: Recording) -> str:
+    if recording.process["dropped_events"]:
+        return "consequences of the dropped events"
+    recording.database.use("site_sizes")
+    (of_libc,) = recording.database.row("select count(*) from site_sizes where api not like 'foreign %'")
+    if not of_libc:  # Chromium's malloc, for example, has functions of other names beside malloc and free
+        return "the program's own malloc has functions that Tare doesn't see"
+    return "a bug in Tare"
 
 
 def _signal(number: int) -> str:

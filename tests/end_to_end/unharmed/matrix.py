@@ -167,5 +167,5 @@ ROWS = [
         needs=("go",), control=False, notice=b"tare: ", nightly=True, timeout_s=600),
     Row("chromium", ("sh", "-c", "exec chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage "
         "--user-data-dir=$PWD/profile --dump-dom page.html 2>/dev/null"),
-        files={"page.html": PAGE}, needs=("chromium",), control=False, notice=b"tare: ", timeout_s=600, nightly=True),
+        files={"page.html": PAGE}, needs=("chromium",), control=False, timeout_s=600, nightly=True),
 ]  # fmt: skip

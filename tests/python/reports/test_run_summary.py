@@ -75,6 +75,13 @@ def test_functions_without_names_are_said_to_want_debug_symbols(made: Handmade) 
     assert len([line for line in lines(made) if "install debug symbols" in line]) == 1
 
 
+def test_holders_without_names_are_explained_where_no_finding_is(made: Handmade) -> None:
+    made.blocks(made.stack("?f", "main"), 1 << 20, 1 << 20, total=1, peak=1)
+    shown = lines(made)
+    assert any("do first: no finding" in line for line in shown)
+    assert len([line for line in shown if "install debug symbols" in line]) == 1
+
+
 def test_a_single_event_is_one(busy: Handmade) -> None:
     text = "\n".join(lines(busy, Image("app.tare.1", "sh", 1, 1, 5), Image("app.tare.2", "sh", 2, 2, 5)))
     assert "(pid 1), 1 event: app.tare.1" in text

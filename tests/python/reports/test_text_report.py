@@ -106,6 +106,17 @@ def test_caveats_are_said(busy: Handmade) -> None:
     assert "~2 blocks" in report  # scaled figures are marked
 
 
+def test_contradictions_have_their_cause() -> None:
+    for apis, cause in (
+        (["foreign malloc", "malloc"], "a bug in Tare"),
+        (["foreign malloc", "foreign calloc"], "own malloc has functions"),
+    ):
+        made = Handmade(impossible_events=2)
+        for api in apis:
+            made.blocks(made.stack("f"), 8, 24, total=1, peak=1, api=api)
+        assert re.search(rf"2 events contradict others: .*{cause}", text(made.recording()))
+
+
 def test_the_signal_that_killed_a_program_has_its_name() -> None:
     for status, words in ((6, "signal 6 (SIGABRT);"), (40, "signal 40;")):
         made = Handmade(wait_status=status)
