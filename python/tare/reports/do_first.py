@@ -147,6 +147,7 @@ def not_looked_for(found: dict[str, list[str]], width: int) -> Iterator[str]:
 
 
 def holders(recording: Recording, width: int) -> Iterator[str]:
+    """As holder_lines(), for callers that don't need the frames."""
     yield from holder_lines(recording, noted_holders(recording), width)
 
 

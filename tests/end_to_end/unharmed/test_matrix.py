@@ -38,5 +38,12 @@ def test_row(tare: Tare, build: Build, monkeypatch: pytest.MonkeyPatch, row: Row
     words = [program if word == PROGRAM else word for word in row.command]
     if row.control:
         assert_control_unharmed(tare, words, timeout_s=row.timeout_s)
-    notices = {"notice": row.notice, "may_say": row.may_say}
-    assert_unharmed(tare, words, modes=row.modes, around=row.around, timeout_s=row.timeout_s, **notices)
+    assert_unharmed(
+        tare,
+        words,
+        modes=row.modes,
+        around=row.around,
+        timeout_s=row.timeout_s,
+        notice=row.notice,
+        may_say=row.may_say,
+    )

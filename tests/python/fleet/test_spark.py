@@ -1,6 +1,6 @@
 """Spark and DuckDB answer alike: each figure of reports and comparisons, on stores with gaps, merged files and odd names.
 
-Those that start Spark are nightly: pyspark has 490 MB.
+They are nightly: pyspark has 490 MB.
 """
 
 from __future__ import annotations
@@ -16,20 +16,14 @@ from tare.errors import TareError
 from tare.fleet import layout, upkeep
 from tare.fleet.adding import Origin, add_facts
 from tare.fleet.comparison import compare
-from tare.fleet.spark import SparkStore, ddl
+from tare.fleet.spark import SparkStore
 from tare.fleet.spark_session import missing
-from tare.fleet.store import COLUMNS, Store, condition
+from tare.fleet.store import Store, condition
 from tare.reports import fleet_difference, fleet_report
 
-needs_spark = [pytest.mark.nightly, pytest.mark.skipif(bool(missing()), reason=missing() or "Spark is installed")]
+pytestmark = [pytest.mark.nightly, pytest.mark.skipif(bool(missing()), reason=missing() or "Spark is installed")]
 SPARK = ["--engine", "spark", "--spark-master", "local[2]"]
 LENSES = ["leaks", "slop", "headers", "churn"]
-
-
-def marked(test: Any) -> Any:
-    for mark in needs_spark:
-        test = mark(test)
-    return test
 
 
 def name(site: int) -> str:
@@ -82,7 +76,6 @@ def difference(store: Store, builds: tuple[str, str], measure: str, unit: str) -
     return fleet_difference.as_json(compare(store, before, after, measure, unit, None), measure)
 
 
-@marked
 def test_reports_are_equal(store: Path) -> None:
     one, other = Store(store), SparkStore(store, (), "local[2]")
     equal(fleet_report.as_json(other), fleet_report.as_json(one))
@@ -90,7 +83,6 @@ def test_reports_are_equal(store: Path) -> None:
     equal(fleet_report.as_json(SparkStore(store, where, "local[2]")), fleet_report.as_json(Store(store, where)))
 
 
-@marked
 def test_differences_are_equal(store: Path) -> None:
     where = [condition("program=app")]
     one, other = Store(store, where), SparkStore(store, where, "local[2]")
@@ -100,7 +92,6 @@ def test_differences_are_equal(store: Path) -> None:
         equal(difference(other, ("b0", "b2"), measure, unit), made)
 
 
-@marked
 @pytest.mark.parametrize(
     "sql",
     [
@@ -116,7 +107,6 @@ def test_statements_have_the_same_rows(store: Path, sql: str) -> None:
     equal(SparkStore(store, (), "local[2]").rows(sql), Store(store).rows(sql))
 
 
-@marked
 def test_the_verbs_answer(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     groups = ["--where", "program=app", "--before", "build=b0", "--after", "build=b2"]
     for verb in (
@@ -135,7 +125,6 @@ def test_the_verbs_answer(store: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "no recording with build=none" in capsys.readouterr().err
 
 
-@marked
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     add(tmp_path / "s", "a", facts({1: 10.0}))
     file = next((tmp_path / "s").glob("table=site_sums/*/*.parquet"))
@@ -144,15 +133,6 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         SparkStore(tmp_path / "s", (), "local[2]").rows("select sum(calls) from site_sums")
 
 
-@marked
 def test_ansi_mode_is_on(store: Path) -> None:
     with pytest.raises(TareError, match=r"DIVIDE_BY_ZERO"):
         SparkStore(store, (), "local[2]").rows("select 1 / (recording - recording) from recordings")
-
-
-def test_types_are_translated() -> None:
-    assert (
-        ddl("a bigint, b varchar, c varchar[], d map(varchar, varchar)")
-        == "a bigint, b string, c array<string>, d map<string,string>"
-    )
-    assert "varchar" not in ddl(COLUMNS)

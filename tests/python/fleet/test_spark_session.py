@@ -1,4 +1,4 @@
-"""The lack of Spark or Java is one line with the next step. These tests need neither."""
+"""The message that Spark or Java is missing, and the translation of types. These tests need neither."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 from fleet_made import add, facts
 from tare import cli
 from tare.fleet import spark_session
+from tare.fleet.spark import ddl
+from tare.fleet.store import COLUMNS
 
 
 @pytest.fixture
@@ -51,3 +53,11 @@ def test_a_missing_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     assert spark_session.missing() == ""
+
+
+def test_types_are_translated() -> None:
+    assert (
+        ddl("a bigint, b varchar, c varchar[], d map(varchar, varchar)")
+        == "a bigint, b string, c array<string>, d map<string,string>"
+    )
+    assert "varchar" not in ddl(COLUMNS)
