@@ -5,13 +5,20 @@
 #include "recorder/hooks/real.h"
 #include "recorder/recorder.h"
 #include "recorder/unwind/definitions.h"
+#include "recorder/unwind/own_memory.h"
 
-extern "C" char** environ;
+extern "C" {
+extern char** environ;
+// The linker's names for the end of the library's initialized data, and of all its data.
+[[gnu::visibility("hidden")]] extern char __bss_start[];
+[[gnu::visibility("hidden")]] extern char _end[];
+}
 
 namespace tare::recorder {
 namespace {
 
 __attribute__((constructor(101))) void on_load() {
+  list_zeroed_data(__bss_start, _end);
   remember_objects_at_start();
   recorder.start(environ);
   look_up_operators();

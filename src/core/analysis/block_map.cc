@@ -1,8 +1,6 @@
 // The slow ways through the shadow map: making tables and leaves, and giving leaves back.
 #include "core/analysis/block_map.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -18,16 +16,6 @@ template <typename T>
 T* zeroed() {
   void* memory = std::calloc(1, sizeof(T));
   if (!memory) throw std::bad_alloc();
-  return static_cast<T*>(memory);
-}
-
-// Straight from the kernel, which zeroes pages as they are touched: calloc zeroes memory that was used before at once,
-// 300 us for the 4 MiB of the top table.
-template <typename T>
-T* zeroed_pages(std::size_t count) {
-  void* memory =
-      ::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
   return static_cast<T*>(memory);
 }
 
@@ -47,14 +35,11 @@ Leaf* BlockMap::Pool<Leaf>::take() {
   return leaf;
 }
 
-BlockMap::BlockMap()
-    : top_(zeroed_pages<Middle*>(kTops), [](Middle** top) { ::munmap(top, kTops * sizeof(Middle*)); }),
-      shrink_at_(kLeastLeavesToShrink) {}
+BlockMap::BlockMap() : top_(kTops), shrink_at_(kLeastLeavesToShrink) {}
 
 BlockMap::~BlockMap() {
-  for (std::uint32_t top : used_tops_) {
-    top_[top]->for_each_region([&](std::uint64_t region) { std::free(top_[top]->regions[region]); });
-    ::munmap(top_[top], sizeof(Middle));
+  for (const auto& middle : middles_) {
+    middle[0].for_each_region([&](std::uint64_t region) { std::free(middle[0].regions[region]); });
   }
 }
 
@@ -66,7 +51,7 @@ BlockMap::PageEntry& BlockMap::make_entry(std::uint64_t page) {
   const auto top = static_cast<std::uint32_t>(page >> (kRegionBits + kMiddleBits));
   Middle*& middle = top_[top];
   if (!middle) {
-    middle = zeroed_pages<Middle>(1);
+    middle = &middles_.emplace_back(1)[0];
     used_tops_.push_back(top);
     table_bytes_ += sizeof(Middle);
   }

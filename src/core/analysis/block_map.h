@@ -8,10 +8,13 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <deque>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <vector>
+
+#include "core/analysis/zeroed_pages.h"
 
 namespace tare::core {
 
@@ -188,7 +191,8 @@ class BlockMap {
   template <typename Visit>
   void for_each_entry(Visit&& visit) const;
 
-  std::unique_ptr<Middle*[], void (*)(Middle**)> top_;
+  ZeroedPages<Middle*> top_;
+  std::deque<ZeroedPages<Middle>> middles_;
   std::array<Cached, kCachedPages> cache_;
   std::vector<std::uint32_t> used_tops_;
   Pool<SparseLeaf> sparse_leaves_;

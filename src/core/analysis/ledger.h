@@ -13,6 +13,7 @@
 #include "core/analysis/block_map.h"
 #include "core/analysis/growth_ring.h"
 #include "core/analysis/short_lives.h"
+#include "core/analysis/zeroed_pages.h"
 #include "trace/model/content_digest.h"
 #include "trace/model/event.h"
 #include "trace/model/process_info.h"
@@ -107,7 +108,7 @@ class Ledger {
       : books_(books),
         info_(info),
         coverage_(info.sample_bytes != 0 ? Coverage::Sample : Coverage::Everything),
-        threads_(std::size_t{1} << 16) {}
+        thread_of_(std::size_t{1} << 16) {}
 
   void consume(std::span<const trace::Event> events) {
     static_assert(LedgerBooks<Books>);  // here, because Books is incomplete while it declares its ledger
@@ -126,16 +127,13 @@ class Ledger {
   void place(std::uint64_t address, std::uint64_t word) { map_.claim(address) = word; }
 
   // Threads that had an event of any kind. Those that ran one after the other may share a number.
-  std::uint64_t threads() const {
-    const auto numbers = std::count_if(threads_.begin(), threads_.end(), [](auto& t) { return !!t; });
-    return std::max(static_cast<std::uint64_t>(numbers), thread_starts_);
-  }
+  std::uint64_t threads() const { return std::max<std::uint64_t>(threads_.size(), thread_starts_); }
   const LedgerCounts& counts() const { return counts_; }
   // Blocks that a realloc has ended and whose new block hasn't begun yet: visit(address, Dead).
   template <typename Visit>
   void for_each_reallocating(const Visit& visit) const {
     for (const auto& of : threads_) {
-      if (of && of->reallocating) visit(of->old_address, of->old);
+      if (of->reallocating) visit(of->old_address, of->old);
     }
   }
   const BlockMap& map() const { return map_; }
@@ -232,9 +230,9 @@ class Ledger {
   }
 
   Thread& thread(std::uint16_t id) {
-    auto& found = threads_[id];
-    if (!found) [[unlikely]]
-      found = std::make_unique<Thread>();
+    Thread*& found = thread_of_[id];
+    if (found == nullptr) [[unlikely]]
+      found = threads_.emplace_back(std::make_unique<Thread>()).get();
     return *found;
   }
 
@@ -378,8 +376,9 @@ class Ledger {
   BlockMap map_;  // of the blocks that outlive their run of events
   ShortLives short_lives_;
   std::int64_t events_to_foresee_ = 0;
-  std::size_t run_ = 0;            // events in the present run
-  std::uint32_t first_place_ = 0;  // events before it, modulo 2^32
+  std::size_t run_ = 0;             // events in the present run
+  std::uint32_t first_place_ = 0;   // events before it, modulo 2^32
+  ZeroedPages<Thread*> thread_of_;  // by number
   std::vector<std::unique_ptr<Thread>> threads_;
   LedgerCounts counts_;
   std::uint64_t thread_starts_ = 0;

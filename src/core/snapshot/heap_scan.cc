@@ -32,7 +32,11 @@ void for_each_word(std::uint64_t address, std::span<const std::uint8_t> bytes, V
 }  // namespace
 
 HeapScan::HeapScan(std::span<const LiveBlock> blocks, MemorySource& memory, Links links)
-    : blocks_(blocks), memory_(memory), links_(links), index_(blocks), buffer_(kWindowBytes + kGapBytes) {}
+    : blocks_(blocks),
+      memory_(memory),
+      links_(links),
+      index_(blocks),
+      buffer_(std::make_unique_for_overwrite<std::uint8_t[]>(kWindowBytes + kGapBytes)) {}
 
 void HeapScan::link(std::uint64_t address, std::span<const std::uint8_t> bytes, Observation& seen) {
   for_each_word(address, bytes, [&](std::uint64_t word) {
@@ -68,8 +72,8 @@ void HeapScan::scan_large(std::size_t block, Observation& seen) {
   Content content(facts.requested_bytes);
   for (std::uint64_t done = 0; done < facts.requested_bytes;) {
     const std::size_t wanted = std::min<std::uint64_t>(facts.requested_bytes - done, Content::kPieceBytes);
-    const std::size_t got = memory_.read(facts.address + done, std::span(buffer_).first(wanted));
-    const std::span<const std::uint8_t> bytes(buffer_.data(), got);
+    const std::size_t got = memory_.read(facts.address + done, buffer(wanted));
+    const std::span<const std::uint8_t> bytes = buffer(got);
     content.add(bytes);
     if (const std::uint64_t in_piece = trace::high_water(bytes, origin); in_piece > 0) mark = done + in_piece;
     if (links_ == Links::Find) link(facts.address + done, bytes, seen);
@@ -103,13 +107,13 @@ std::vector<Observation> HeapScan::scan_blocks() {
       end = std::max(end, blocks_[last].address + blocks_[last].requested_bytes);
       ++last;
     }
-    const std::size_t got = memory_.read(start, std::span(buffer_).first(end - start));
+    const std::size_t got = memory_.read(start, buffer(end - start));
     for (; block < last; ++block) {
       first_edge_[block] = edges_.size();
       const std::uint64_t offset = blocks_[block].address - start;
       const std::uint64_t bytes = blocks_[block].requested_bytes;
       if (offset + bytes <= got) {
-        scan_block(block, std::span(buffer_).subspan(offset, bytes), observations[block]);
+        scan_block(block, buffer(got).subspan(offset, bytes), observations[block]);
         continue;
       }
       std::vector<std::uint8_t> own(bytes);  // something before it isn't mapped, or it itself
@@ -142,8 +146,8 @@ void HeapScan::scan_root(AddressRange range) {
     const std::uint64_t next = block == blocks_.end() ? range.end : std::min(range.end, block->address);
     while (at < next) {
       const std::size_t wanted = std::min(next - at, kWindowBytes);
-      const std::size_t got = memory_.read(at, std::span(buffer_).first(wanted));
-      scan_root_bytes(at, std::span(buffer_).first(got));
+      const std::size_t got = memory_.read(at, buffer(wanted));
+      scan_root_bytes(at, buffer(got));
       root_bytes_ += got;
       at += wanted;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,7 @@ class HeapScan {
  private:
   static constexpr std::uint32_t kInterior = 1u << 31;  // in an edge: it points into the middle of the block
 
+  std::span<std::uint8_t> buffer(std::size_t bytes) { return {buffer_.get(), bytes}; }
   trace::ContentOrigin origin_of(std::size_t block);
   void scan_block(std::size_t block, std::span<const std::uint8_t> bytes, trace::Observation& seen);
   void scan_large(std::size_t block, trace::Observation& seen);
@@ -56,7 +58,7 @@ class HeapScan {
   Links links_;
   ContentWords* words_ = nullptr;
   BlockIndex index_;
-  std::vector<std::uint8_t> buffer_;
+  std::unique_ptr<std::uint8_t[]> buffer_;  // not zeroed: a small heap touches little of it
   std::vector<std::uint32_t> edges_;
   std::vector<std::uint64_t> first_edge_;  // by block, and one more
   std::vector<std::uint32_t> roots_;

@@ -46,7 +46,7 @@ trace::Moment Observer::observe(const FrozenProcess& process, const std::vector<
   ContentWords words(memory, facts.content_table);
   scan.use(words);
   moment.blocks = scan.scan_blocks();
-  if (facts.links == Links::Find) {
+  if (facts.links == Links::Find && !blocks.empty()) {
     for (const AddressRange& root : find_roots(around)) scan.scan_root(root);
     for (const ThreadState& thread : threads) {
       for (const std::uint64_t word : thread.registers) scan.scan_root_word(word);

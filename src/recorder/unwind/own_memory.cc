@@ -56,6 +56,13 @@ long map_unlocked(void* place, std::uint64_t bytes, int flags) {
   return allowed;
 }
 
+void list(std::uint64_t start, std::uint64_t bytes) {
+  const std::uint32_t place = ranges.count.fetch_add(1, std::memory_order_relaxed);
+  if (place >= trace::OwnRanges::kMost) return;
+  ranges.ranges[place].start = start;
+  ranges.ranges[place].bytes.store(bytes, std::memory_order_release);
+}
+
 std::uint64_t guard_bytes(std::uint64_t bytes) { return bytes >= kLeastUncounted ? kPage : 0; }
 
 // The rest of the last page belongs to the recorder, too: a snapshot mustn't take it for the program's.
@@ -73,12 +80,14 @@ void* reserve_zeroed(std::uint64_t requested_bytes) {
   if (sys::failed(mapped)) return nullptr;
   if (guard != 0) sys::call(SYS_mprotect, mapped, static_cast<long>(guard), PROT_NONE);
   const std::uint64_t start = static_cast<std::uint64_t>(mapped) + guard;
-  const std::uint32_t place = ranges.count.fetch_add(1, std::memory_order_relaxed);
-  if (place < trace::OwnRanges::kMost) {
-    ranges.ranges[place].start = start;
-    ranges.ranges[place].bytes.store(bytes, std::memory_order_release);
-  }
+  list(start, bytes);
   return reinterpret_cast<void*>(start);
+}
+
+void list_zeroed_data(const char* start, const char* end) {
+  const std::uint64_t first = whole_pages(reinterpret_cast<std::uint64_t>(start));
+  const std::uint64_t last = whole_pages(reinterpret_cast<std::uint64_t>(end));
+  if (first < last) list(first, last - first);
 }
 
 void keep_memory_unlocked(bool wanted) { unlocks.store(wanted, std::memory_order_relaxed); }

@@ -13,6 +13,7 @@
 
 #include "core/launcher/trace_contents.h"
 #include "support/temp_dir.h"
+#include "trace/open/leftover_folders.h"
 #include "trace/open/open_trace.h"
 
 namespace tare::core {
@@ -83,7 +84,7 @@ TEST(Launcher, NothingIsLostWhenTheLauncherIsKilled) {
     const std::size_t at = opened->warnings()[0].find("/dev/shm/tare-");
     if (at != std::string::npos) {
       const std::string spool = opened->warnings()[0].substr(at, opened->warnings()[0].find(',', at) - at);
-      std::filesystem::remove_all(std::filesystem::path(spool).parent_path());
+      EXPECT_TRUE(trace::remove_leftover_folder(std::filesystem::path(spool).parent_path().string())) << spool;
     }
   }
 }

@@ -87,6 +87,14 @@ def test_memory_of_the_recorder_is_none_of_the_programs(tare: Tare, build: Build
         assert other["bytes"] < 1 << 20
 
 
+def test_data_of_the_recorders_library_is_no_root(tare: Tare) -> None:
+    """Its zeroed data is a mapping without a name, of 1.1 MB."""
+    tare("run", "-q", "--content", "-o", "t.tare", "--", "bash", "-c", "x=1; y=$(echo 1); z=2")
+    (end,) = tare.sql(tare.folder / "t.tare", "select blocks, root_bytes from snapshots where kind = 'exit'")
+    assert end["blocks"] > 0
+    assert end["root_bytes"] < 800_000
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may lock all of its memory")
 @pytest.mark.parametrize("user", [[], ["user"]], ids=["root", "user"])
 @pytest.mark.parametrize("flags", ["1", "2", "3", "5", "7", "8"])
