@@ -216,6 +216,22 @@ std::vector<std::uint32_t> stack_rows(const Recording& recording, std::uint32_t 
   return rows;
 }
 
+// line, caller, peak_bytes, total_blocks
+using CallerRow = std::tuple<std::uint32_t, std::optional<std::uint32_t>, double, double>;
+
+std::vector<CallerRow> line_callers(const Recording& recording, const std::vector<std::uint32_t>& location_ids) {
+  nb::gil_scoped_release released;
+  std::vector<trace::RowId> lines;
+  lines.reserve(location_ids.size());
+  for (const std::uint32_t row : location_ids) lines.push_back(static_cast<trace::RowId>(row));
+  std::vector<CallerRow> result;
+  for (const core::LineCaller& each : recording.line_callers(lines)) {
+    result.emplace_back(trace::index(each.line), each.caller ? std::optional(trace::index(*each.caller)) : std::nullopt,
+                        each.peak_bytes, each.total_blocks);
+  }
+  return result;
+}
+
 // functions_out, name, size_bytes, line
 using PointedRow = std::tuple<std::uint32_t, std::string, std::uint64_t, std::uint32_t>;
 
@@ -301,6 +317,7 @@ void bind_recording(nb::module_& module) {
       .def("frames", frames, nb::arg("location_ids"))
       .def("nameless_modules", nameless_modules)
       .def("stack_rows", stack_rows, nb::arg("stack_id"), nb::arg("depth"))
+      .def("line_callers", line_callers, nb::arg("location_ids"))
       .def("row_types", row_types, nb::arg("location_ids"))
       .def(
           "program_tables",

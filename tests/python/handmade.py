@@ -308,6 +308,19 @@ class Handmade:
     def nameless_modules(self) -> list[tuple[str, str]]:
         return self.nameless
 
+    def line_callers(self, rows: Sequence[int]) -> list[tuple[int, int | None, float, float]]:
+        stacks = self.tables["stacks"]
+        sums: dict[tuple[int, int | None], tuple[float, float]] = {}
+        for size in self.tables["site_sizes"]:
+            node = stacks[size["stack_id"]]
+            if node["location_id"] not in rows:
+                continue
+            key = node["location_id"], stacks[node["caller_id"]]["location_id"] if node["caller_id"] else None
+            peak, total = sums.get(key, (0.0, 0.0))
+            gross = (size["usable_bytes"] + size["header_bytes"]) * size["peak_blocks"]
+            sums[key] = peak + gross, total + size["total_blocks"]
+        return [(*key, *amounts) for key, amounts in sums.items()]
+
     def by_line(self) -> Handmade:
         return self
 

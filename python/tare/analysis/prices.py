@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # munmap of one page.
 COPY_NS_A_BYTE = 0.018
 PAGE_FAULT_NS = 1300.0
+PAGE_BYTES = 4096
 MAP_NS = 3500.0
 
 

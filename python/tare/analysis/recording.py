@@ -37,6 +37,9 @@ if TYPE_CHECKING:
         def claim_at(self, at_ns: int | None, reports: int | None) -> None:
             """Table `claimed` is of this time from now on, or after so many reports; without either of the end."""
 
+        def line_callers(self, rows: Sequence[int]) -> Sequence[tuple[int, int | None, float, float]]:
+            """Of lines that name sites: line, caller, bytes at the peak, blocks in all. Of a line of Python, callers are lines of Python."""
+
         def by_line(self) -> Source:
             """The same, its stacks folded by the line that names them."""
 

@@ -15,7 +15,7 @@ from tare.lenses.call_price import REALLOC_NS
 from tare.text.units import call_duration, exact, human_bytes, human_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tare.analysis.ledger import Finding
     from tare.analysis.prices import Price
@@ -101,17 +101,18 @@ def is_worth_acting_on(finding: Finding, lens: Lens) -> bool:
 def worth_of(recording: Recording, finding: Finding, whole: Whole, by: str = "site_id") -> Worth:
     """Of one finding alone. `by`: how findings were folded, as for Recording.findings."""
     saving = finding.saving
-    cpu_ns, why_cpu = None, ""
-    if saving.calls or saving.frees or saving.reallocs or saving.copied_bytes or saving.maps:
-        price = recording.prices.of(finding.site_id if by == "site_id" else finding.site_location_id, by, saving.timed)
-        cpu_ns, why_cpu = _cpu(finding, price)
-    parts = [why_cpu] if why_cpu else []
-    if saving.peak_bytes:
-        parts.insert(0, _why_peak(finding, recording))
+    parts = [_why_peak(finding, recording)] if saving.peak_bytes else []
     if saving.untouched_bytes >= 1:
         parts.append(f"{human_bytes(saving.untouched_bytes)} more were never touched and return no RSS")
     exact_peak = saving.exact and finding.samples is None
-    return _within(whole, Worth(saving.peak_bytes, cpu_ns, exact_peak, saving.effort, "; ".join(parts)))
+    worth = _within(whole, Worth(saving.peak_bytes, None, exact_peak, saving.effort, "; ".join(parts)))
+    pages = (worth.gain_peak_bytes or 0.0) / prices.PAGE_BYTES if saving.faults else 0.0
+    if not (saving.calls or saving.frees or saving.reallocs or saving.copied_bytes or saving.maps or pages >= 1):
+        return worth
+    site = finding.site_id if by == "site_id" else finding.site_location_id
+    cpu_ns, why_cpu = _cpu(finding, lambda: recording.prices.of(site, by, saving.timed), pages)
+    evidence = f"{worth.evidence}; {why_cpu}" if worth.evidence else why_cpu
+    return worth._replace(gain_cpu_ns=cpu_ns, evidence=evidence)
 
 
 def _within(whole: Whole, worth: Worth) -> Worth:
@@ -125,10 +126,11 @@ def _within(whole: Whole, worth: Worth) -> Worth:
     return worth._replace(gain_peak_bytes=whole.block_bytes, peak_exact=False, evidence=evidence, is_bound=True)
 
 
-def _cpu(finding: Finding, price: Price) -> tuple[float, str]:
+def _cpu(finding: Finding, price_of: Callable[[], Price], pages: float) -> tuple[float, str]:
     saving = finding.saving
     ns, parts = 0.0, []
     if saving.calls or saving.frees:
+        price = price_of()
         ns += saving.calls * price.allocation_ns + saving.frees * price.free_ns
         each = f"{call_duration(price.allocation_ns)} an allocation"
         if saving.frees:
@@ -144,6 +146,9 @@ def _cpu(finding: Finding, price: Price) -> tuple[float, str]:
         ns += saving.maps * (prices.MAP_NS + prices.PAGE_FAULT_NS)
         each = call_duration(prices.MAP_NS + prices.PAGE_FAULT_NS)
         parts.append(f"{human_count(saving.maps)} mappings at {each} with one page fault each (a bench)")
+    if pages >= 1:
+        ns += pages * prices.PAGE_FAULT_NS
+        parts.append(f"{human_count(pages)} first writes to pages at {call_duration(prices.PAGE_FAULT_NS)} (a bench)")
     return ns, ", ".join(parts)
 
 

@@ -125,7 +125,7 @@ def _advise(evidence: Evidence) -> Advice:
 
 
 def _saves(evidence: Evidence) -> Saving:
-    return Saving("one function", None if evidence["torn_bytes"] else evidence["bytes_peak"], exact=False)
+    return Saving("one function", None if evidence["torn_bytes"] else evidence["bytes_peak"], exact=False, faults=True)
 
 
 LENS = Lens(

@@ -40,7 +40,7 @@ def _advise(evidence: Evidence) -> Advice:
 
 
 def _saves(evidence: Evidence) -> Saving:
-    return Saving("a type", evidence["bytes_peak"], exact=evidence["certainty"] == "high")
+    return Saving("a type", evidence["bytes_peak"], exact=evidence["certainty"] == "high", faults=True)
 
 
 LENS = Lens(

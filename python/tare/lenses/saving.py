@@ -30,6 +30,7 @@ class Saving(NamedTuple):
     reallocs: float = 0.0  # reallocs in place that go away
     timed: Timed | None = None  # of the finding's calls, where the lens has read them
     untouched_bytes: float = 0.0  # at the peak, on pages that the program never touched: they were never resident
+    faults: bool = False  # first writes to the pages of peak_bytes go away, and the remedy costs no time elsewhere
 
 
 # glibc maps a block of at least so many bytes apart and moves it by remapping; its pages are resident only when they were touched.

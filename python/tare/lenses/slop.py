@@ -115,7 +115,7 @@ def _saves(evidence: Evidence) -> Saving:
     """Pages that are never touched were never resident."""
     slop, untouched = evidence["avoidable_peak"], evidence["untouched"]
     effort: Effort = "a design" if evidence["kind"] == "pool" else "one line"
-    return Saving(effort, slop - untouched, exact=not untouched, untouched_bytes=untouched)
+    return Saving(effort, slop - untouched, exact=not untouched, untouched_bytes=untouched, faults=True)
 
 
 LENS = Lens(

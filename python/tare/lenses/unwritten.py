@@ -148,7 +148,13 @@ def _saves(evidence: Evidence) -> Saving:
     saved_calls = evidence["within_0"] if serving == 0 else 0.9 * calls if serving <= _INLINE_BYTES else 0.0
     effort: Effort = "one function" if serving == 0 else "a type" if serving <= _INLINE_BYTES else "one line"
     return Saving(
-        effort, narrow - untouched, exact=not untouched, calls=saved_calls, frees=saved_calls, untouched_bytes=untouched
+        effort,
+        narrow - untouched,
+        exact=not untouched,
+        calls=saved_calls,
+        frees=saved_calls,
+        untouched_bytes=untouched,
+        faults=True,
     )
 
 

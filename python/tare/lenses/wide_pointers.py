@@ -76,7 +76,7 @@ def _advise(evidence: Evidence) -> Advice:
 
 
 def _saves(evidence: Evidence) -> Saving:
-    return Saving("a design", evidence["bytes_peak"], exact=False)
+    return Saving("a design", evidence["bytes_peak"], exact=False, faults=True)
 
 
 LENS = Lens(

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from tare.text.terminal import Style
 
 _LEAST_NAME = 12
-_LEAST_CPU_NS = 100_000  # of a gain beside one of RSS
+_ALL = 0.995  # a share that reads as 100 %
+_LEAST_CPU_SHARE = 0.001  # of the run, for a gain beside one of RSS
 
 
 def lines(
@@ -34,9 +35,9 @@ def lines(
     width: int,
     most: int,
     remedy_lines: int | None = None,
-    whole_stacks: Recording | None = None,
 ) -> Iterator[str]:
-    """At most so many entries, with so many lines of each remedy; None: all. `whole_stacks`: the recording that has the callers."""
+    """At most so many entries, with so many lines of each remedy and the largest caller beside the name; None: all lines, and all
+    callers."""
     whole = ranking.whole
     least = f"{100 * LEAST_SHARE:g}%"
     of = [f"the {'peak RSS' if whole.is_rss else 'gross peak'} ({human_bytes(whole.peak_bytes)})"]
@@ -50,7 +51,7 @@ def lines(
         yield from rest
     shown = ranking.first[:most]
     frames = recording.finding_frames([entry.finding for entry in shown])
-    called_by = callers(whole_stacks, shown) if whole_stacks else [[] for _ in shown]
+    called_by = callers(recording, shown)
     for number, (entry, frame, by) in enumerate(zip(shown, frames, called_by, strict=True), start=1):
         yield from _entry(number, entry, whole, frame, by, remedy_lines, style, width)
     if len(ranking.first) > len(shown):
@@ -83,7 +84,7 @@ def gains(entry: Entry, whole: Whole) -> str:
     return ", ".join(parts)
 
 
-def amounts(entry: Entry) -> str:
+def amounts(entry: Entry, whole: Whole) -> str:
     """`3.66 MiB (exact), about 2.1 ms`."""
     worth, parts = entry.worth, []
     if worth.gain_peak_bytes and worth.gain_peak_bytes >= 1:
@@ -101,7 +102,7 @@ def amounts(entry: Entry) -> str:
         )
         exact = " (exact)" if worth.peak_exact else " (all that was resident of the blocks)" if worth.is_bound else ""
         parts.append(f"{how} {human_bytes(worth.gain_peak_bytes)}{error}{exact}".strip())
-    if worth.gain_cpu_ns and (worth.gain_cpu_ns >= _LEAST_CPU_NS or not parts):
+    if worth.gain_cpu_ns and (whole.shares(worth)[1] >= _LEAST_CPU_SHARE or not parts):
         parts.append(f"about {duration(worth.gain_cpu_ns)}")
     return ", ".join(parts)
 
@@ -124,12 +125,15 @@ def _entry(
     room = max(width - len(head), 1)
     place = f" {frame.place}" if frame.place else ""
     name = brief(frame.name, min(room, max(room - len(place), _LEAST_NAME)))
-    yield shorten(head, width) + style(name, "bold") + shorten(place, max(room - len(name), 0))
-    if called_by:
+    line = shorten(head, width) + style(name, "bold") + shorten(place, max(room - len(name), 0))
+    if remedy_lines is not None and called_by:
+        line += style(_from(called_by[0], room - len(name) - len(place)), "dim")
+    yield line
+    if remedy_lines is None and called_by:
         by = ", ".join(f"{_named(caller.frame)} {percent(caller.share, 1, 0)}" for caller in called_by)
         yield from (style(line, "dim") for line in wrapped(f"called by {by}", width, "    "))
     confidence = f"confidence {entry.finding.confidence}"
-    parts = (amounts(entry), ", ".join(entry.lenses), entry.finding.mark, entry.worth.effort, confidence)
+    parts = (amounts(entry, whole), ", ".join(entry.lenses), entry.finding.mark, entry.worth.effort, confidence)
     about = "; ".join(part for part in parts if part)
     text = wrap(remedy(entry.finding, frame), width - 4)
     shown = text[:remedy_lines]
@@ -137,6 +141,13 @@ def _entry(
         shown[-1] = shown[-1][: width - 6].rstrip(" ,;:") + " …"
     for line in [*wrap(about, width - 4), *shown]:
         yield "    " + style(line, "dim")
+
+
+def _from(caller: Caller, room: int) -> str:
+    """Empty if the caller doesn't fit."""
+    share = "" if caller.share > _ALL else f" {percent(caller.share, 1, 0)}"
+    text = f" from {_named(caller.frame)}{share}"
+    return text if len(text) <= room else ""
 
 
 def not_looked_for(found: dict[str, list[str]], width: int) -> Iterator[str]:

@@ -62,7 +62,7 @@ def report(
     yield ""
     if not chosen:
         listed = ranking(recording.by_line)
-        yield from do_first.lines(recording.by_line, listed, style, width, _MOST_FIRST, whole_stacks=recording)
+        yield from do_first.lines(recording.by_line, listed, style, width, _MOST_FIRST)
         yield from do_first.holders(recording, width)
         yield from do_first.not_looked_for(not_sought(recording), width)
         yield ""

@@ -252,6 +252,10 @@ class CoreSource:
     def nameless_modules(self) -> list[tuple[str, str]]:
         return self._recording.nameless_modules()
 
+    def line_callers(self, rows: Sequence[int]) -> list[tuple[int, int | None, float, float]]:
+        self._make_sites()
+        return self._recording.line_callers(rows)
+
     def by_line(self) -> CoreSource:
         """The same recording, its stacks folded by the line that names them: the level of a run's summary."""
         return self._with_detail("line")

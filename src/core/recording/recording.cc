@@ -203,6 +203,11 @@ std::shared_ptr<const Table> Recording::table_by_site(std::string_view name) {
   return {state_->by_site, found};
 }
 
+std::vector<LineCaller> Recording::line_callers(std::span<const trace::RowId> lines) const {
+  if (!state_->sites) return {};
+  return core::line_callers(*state_->replayed, *state_->sites, lines);
+}
+
 const SizeModel* Recording::size_model() const { return model_of(*state_->replayed); }
 
 Result<Table> Recording::size_classes(std::string_view model_name) const {

@@ -14,6 +14,7 @@
 #include "core/heavy_tables/blocks.h"
 #include "core/heavy_tables/program_reports.h"
 #include "core/recording/names.h"
+#include "core/sites/line_callers.h"
 #include "tare/size_classes.h"
 #include "trace/base/result.h"
 #include "trace/open/open_trace.h"
@@ -58,6 +59,9 @@ class Recording {
 
   // site_sizes, stack_sites and large_stacks by site, after find_sites(): see fold_sizes_by_site.
   std::shared_ptr<const Table> table_by_site(std::string_view name);
+
+  // Of lines that name sites, after find_sites(): see line_callers.h.
+  std::vector<LineCaller> line_callers(std::span<const trace::RowId> lines) const;
 
   // The model of the recorded allocator, by the sizes that were measured; null: unknown.
   const SizeModel* size_model() const;

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from handmade import Handmade
 from tare.analysis import worth
+from tare.analysis.prices import PAGE_BYTES, PAGE_FAULT_NS
 from tare.analysis.recording import Recording
 from tare.analysis.worth import Entry, Ranking
 from tare.lenses.call_price import FREE_NS, MALLOC_NS, REALLOC_NS, TIMER_NS
@@ -89,6 +90,29 @@ def test_headers_and_slop_of_the_same_blocks_are_one_gain(made: Handmade) -> Non
     # 64 bytes of a block are gross; an arena needs 40 of them for 33
     assert entry.worth.gain_peak_bytes == 10_000 * 24
     assert recording.ledger.tare_bytes()[0] == 10_000 * (23 + 8)
+
+
+def test_an_arena_saves_the_calls_and_the_first_writes_to_pages(made: Handmade) -> None:
+    made.blocks(made.stack("node", "main"), 24, 24, total=2_000_000, peak=40_000, end=500_000)
+    _, found = ranked(made)
+    (entry,) = found.first
+    assert entry.lenses == ("headers",)
+    faults_ns = 40_000 * 8 / PAGE_BYTES * PAGE_FAULT_NS
+    assert entry.worth.gain_cpu_ns == pytest.approx(2_000_000 * MALLOC_NS + 1_500_000 * FREE_NS + faults_ns)
+    assert "78 first writes to pages at 1.3 us (a bench)" in entry.worth.evidence
+
+
+def test_bytes_that_never_were_resident_save_no_first_writes(made: Handmade) -> None:
+    mib = 1 << 20
+    shape = made.blocks(made.stack("lose", "main"), mib, mib, total=16, peak=16, end=16)
+    made.snapshot("exit", [(shape, 0x10000 + mib * i, {"lost": True}) for i in range(16)])
+    made.tables["snapshots"][0]["absent_bytes"] = 14 * mib
+    made.resident(1, "heap", 2 * mib)
+    made._process.update({"peak_rss_bytes": 2 * mib, "spool_bytes": 0})
+    _, found = ranked(made)
+    (entry,) = [each for each in found.first if each.lenses[0] == "leaks"]
+    assert entry.worth.gain_peak_bytes == 2 * mib
+    assert entry.worth.gain_cpu_ns == pytest.approx(512 * PAGE_FAULT_NS)
 
 
 def test_the_gain_of_a_site_is_never_more_than_its_blocks(looked_into: Handmade) -> None:
