@@ -111,6 +111,8 @@ test-python: build $(VENV)/.dev ## end to end, through the installed command
 	@tools/bootstrap.sh test
 	-@if command -v npm >/dev/null; then $(MAKE) --no-print-directory build/viewers/.installed; fi
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile $(wildcard tests/python tests/docs tests/end_to_end)
+	-@$(MAKE) --no-print-directory build/pyspark/.installed
+	PYTHONPATH=$(CURDIR)/build/pyspark $(BIN)/python -m pytest -q tests/end_to_end/test_fleet_engines.py
 
 # Pages and validators of other tools, from npm; without npm or its registry, tests that need them are skipped.
 build/viewers/.installed: tools/viewers/package.json
@@ -118,13 +120,13 @@ build/viewers/.installed: tools/viewers/package.json
 	cp tools/viewers/package.json build/viewers/
 	npm install --silent --no-audit --no-fund --prefix build/viewers && touch $@
 
-# 490 MB beside the environment, so that no other target sees it.
+# 490 MB beside the environment, so that other tests don't see it. Without PyPI, tests that need it are skipped.
 build/pyspark/.installed: pyproject.toml | $(VENV)/.tools
 	@tools/bootstrap.sh spark
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade --target build/pyspark 'pyspark>=4,<5' && touch $@
 
 test-spark: build $(VENV)/.dev build/pyspark/.installed ## `tare fleet` with Spark and with DuckDB: equal answers
-	PYTHONPATH=$(CURDIR)/build/pyspark $(BIN)/python -m pytest -v -m nightly tests/python/fleet
+	TARE_FLEET_RECORDINGS=500 PYTHONPATH=$(CURDIR)/build/pyspark $(BIN)/python -m pytest -v -m 'nightly or not nightly' tests/python/fleet/test_spark.py tests/end_to_end/test_fleet_engines.py
 
 nightly: build $(VENV)/.dev ## what takes long: the whole matrix, generated programs for an hour, each fuzz target for 5 minutes (about 4 hours)
 	@tools/bootstrap.sh test nightly
@@ -165,6 +167,8 @@ bench-%: build ## one bench; bench-spine: tare beside heaptrack and memray (BENC
 	cmake --preset release >/dev/null
 	cmake --build --preset release
 	$(BIN)/python bench/$*.py $(BENCH_ARGS)
+
+bench-fleet_engines: build/pyspark/.installed
 
 # A module named gc would hide Python's own.
 bench-gc: bench-collector ; @:
