@@ -134,7 +134,7 @@ Value FunctionNode::evaluate(Interpreter& interpreter, Scope& scope) const {
 Value ArrayNode::evaluate(Interpreter& interpreter, Scope& scope) const {
   auto* array = interpreter.make<Array>();
   interpreter.need(array->items.reserve(interpreter.heap(), items_.size()));
-  for (const tare::gc::Member<Node>& item : items_) {
+  for (const Link<Node>& item : items_) {
     interpreter.need(array->items.push_back(interpreter.heap(), item->evaluate(interpreter, scope)));
   }
   return Value(array);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "link.h"
 #include "objects.h"
 #include "tare/gc/heap_vector.h"
 #include "value.h"
@@ -32,7 +33,7 @@ class Node : public tare::gc::GarbageCollected<Node> {
   int line_;
 };
 
-using NodeList = tare::gc::HeapVector<tare::gc::Member<Node>>;
+using NodeList = tare::gc::HeapVector<Link<Node>>;
 
 // A place that can be assigned to.
 class Target : public Node {
@@ -92,8 +93,8 @@ class AssignNode final : public Node {
   }
 
  private:
-  tare::gc::Member<Target> target_;
-  tare::gc::Member<Node> value_;
+  Link<Target> target_;
+  Link<Node> value_;
 };
 
 class FieldNode final : public Target {
@@ -110,7 +111,7 @@ class FieldNode final : public Target {
   const Value& name() const { return name_; }
 
  private:
-  tare::gc::Member<Node> object_;
+  Link<Node> object_;
   Value name_;
 };
 
@@ -125,8 +126,8 @@ class IndexNode final : public Target {
   }
 
  private:
-  tare::gc::Member<Node> object_;
-  tare::gc::Member<Node> index_;
+  Link<Node> object_;
+  Link<Node> index_;
 };
 
 // f(a, b), or object.f(a, b), which sees the object as `self`.
@@ -142,8 +143,8 @@ class CallNode final : public Node {
   }
 
  private:
-  tare::gc::Member<Node> callee_;
-  tare::gc::Member<FieldNode> method_;  // the callee, if it is a field
+  Link<Node> callee_;
+  Link<FieldNode> method_;  // the callee, if it is a field
   NodeList arguments_;
 };
 
@@ -164,7 +165,7 @@ class FunctionNode final : public Node {
   tare::Atom name_;
   std::uint32_t parameters_;
   std::uint32_t slots_;
-  tare::gc::Member<Node> body_;
+  Link<Node> body_;
 };
 
 class ArrayNode final : public Node {
@@ -181,7 +182,7 @@ class RecordNode final : public Node {
  public:
   struct Field {
     Value name;
-    tare::gc::Member<Node> value;
+    Link<Node> value;
     void trace(tare::gc::Visitor& visitor) const {
       visitor.trace(name);
       visitor.trace(value);
@@ -227,8 +228,8 @@ class OperatorNode final : public Node {
   Value calculate(Interpreter& interpreter, const Value& a, const Value& b) const;
 
   Operator what_;
-  tare::gc::Member<Node> left_;
-  tare::gc::Member<Node> right_;  // null: of one operand
+  Link<Node> left_;
+  Link<Node> right_;  // null: of one operand
 };
 
 }  // namespace script

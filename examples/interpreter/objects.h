@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include "link.h"
 #include "table.h"
 #include "tare/atom.h"
 #include "tare/gc/heap_hash_table.h"
@@ -43,7 +44,7 @@ class Record final : public Cell {
   }
 
   Table fields;
-  tare::gc::Member<Record> prototype;
+  Link<Record> prototype;
 };
 
 class Map final : public Cell {
@@ -99,7 +100,7 @@ class Scope final : public tare::gc::GarbageCollected<Scope> {
     return reinterpret_cast<Value*>(const_cast<std::byte*>(reinterpret_cast<const std::byte*>(this)) + sizeof(Scope));
   }
 
-  tare::gc::Member<Scope> parent_;
+  Link<Scope> parent_;
   std::uint32_t count_;
 };
 static_assert(sizeof(Scope) % alignof(Value) == 0);
@@ -116,8 +117,8 @@ class Closure final : public Cell {
   }
 
  private:
-  tare::gc::Member<const FunctionNode> code_;
-  tare::gc::Member<Scope> scope_;
+  Link<const FunctionNode> code_;
+  Link<Scope> scope_;
 };
 
 // A function of the host. Arguments lie on the caller's stack.

@@ -17,7 +17,7 @@ bool goes_on(Interpreter& interpreter) {
 }  // namespace
 
 Value BlockNode::evaluate(Interpreter& interpreter, Scope& scope) const {
-  for (const tare::gc::Member<Node>& statement : statements_) {
+  for (const Link<Node>& statement : statements_) {
     Value value = statement->evaluate(interpreter, scope);
     if (interpreter.flow != Flow::Next) return value;
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "link.h"
 #include "node.h"
 
 namespace script {
@@ -29,9 +30,9 @@ class IfNode final : public Node {
   }
 
  private:
-  tare::gc::Member<Node> condition_;
-  tare::gc::Member<Node> then_;
-  tare::gc::Member<Node> otherwise_;
+  Link<Node> condition_;
+  Link<Node> then_;
+  Link<Node> otherwise_;
 };
 
 class WhileNode final : public Node {
@@ -44,8 +45,8 @@ class WhileNode final : public Node {
   }
 
  private:
-  tare::gc::Member<Node> condition_;
-  tare::gc::Member<Node> body_;
+  Link<Node> condition_;
+  Link<Node> body_;
 };
 
 // Over an array's items, a record's or a map's keys, or the numbers below one.
@@ -61,9 +62,9 @@ class ForNode final : public Node {
   }
 
  private:
-  tare::gc::Member<Target> variable_;
-  tare::gc::Member<Node> range_;
-  tare::gc::Member<Node> body_;
+  Link<Target> variable_;
+  Link<Node> range_;
+  Link<Node> body_;
 };
 
 // The effect of statements on those after them.
@@ -77,7 +78,7 @@ class LeaveNode final : public Node {
 
  private:
   Flow flow_;
-  tare::gc::Member<Node> value_;  // may be null
+  Link<Node> value_;  // may be null
 };
 
 class ThrowNode final : public Node {
@@ -87,7 +88,7 @@ class ThrowNode final : public Node {
   void trace(tare::gc::Visitor& visitor) const { visitor.trace(value_); }
 
  private:
-  tare::gc::Member<Node> value_;
+  Link<Node> value_;
 };
 
 class TryNode final : public Node {
@@ -102,9 +103,9 @@ class TryNode final : public Node {
   }
 
  private:
-  tare::gc::Member<Node> body_;
-  tare::gc::Member<Target> variable_;
-  tare::gc::Member<Node> handler_;
+  Link<Node> body_;
+  Link<Target> variable_;
+  Link<Node> handler_;
 };
 
 }  // namespace script

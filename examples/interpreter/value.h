@@ -1,7 +1,7 @@
-// A value of the language: nil, true or false, a number, a text, or a cell of the heap. 16 bytes.
+// A value of the language: nil, true or false, a number, a text, or a cell of the heap. 16 bytes with compressed links.
 //
 // A text is an atom: equal texts are one, compared by 4 bytes, and freed by their table when nobody holds them. A cell
-// is named by a Member, so that a value may lie in any collected object whose trace() passes it on, and, for as long as
+// is named by a Link, so that a value may lie in any collected object whose trace() passes it on, and, for as long as
 // a function runs, on the stack. In std::vector and the like it would be found by nobody: that's what HeapVector is
 // for.
 #pragma once
@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "cell.h"
+#include "link.h"
 #include "tare/atom.h"
 #include "tare/compressed_ptr.h"
-#include "tare/gc/member.h"
 #include "tare/gc/visitor.h"
 
 namespace script {
@@ -55,7 +55,7 @@ class Value {
 
   std::size_t hash() const {
     if (text_) return text_.hash();
-    return tare::hash_bits(cell_ ? cell_.bits() : static_cast<std::uint32_t>(bits_ ^ bits_ >> 32));
+    return tare::hash_bits(cell_ ? bits_of(cell_) : static_cast<std::uint32_t>(bits_ ^ bits_ >> 32));
   }
   // NaN is no number's equal, nor its own.
   friend bool operator==(const Value& a, const Value& b) {
@@ -72,11 +72,11 @@ class Value {
   static constexpr std::uint64_t kFalse = 0x7ff8'0000'0000'0002;
   static constexpr std::uint64_t kTrue = 0x7ff8'0000'0000'0003;
 
-  tare::gc::Member<Cell> cell_;
+  Link<Cell> cell_;
   tare::Atom text_;
   std::uint64_t bits_ = kNil;
 };
 
-static_assert(sizeof(Value) == 16);
+static_assert(sizeof(Value) == (sizeof(Link<Cell>) == 4 ? 16 : 24));
 
 }  // namespace script
