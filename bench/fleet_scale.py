@@ -56,8 +56,10 @@ def measure_size(results: Results, tare: str, size: int, runs: int, folder: Path
     shutil.rmtree(store)
 
 
-def record(results: Results, case: str, name: str, command: list[str | Path], folder: Path) -> None:
-    usage = measure(command, folder)
+def record(
+    results: Results, case: str, name: str, command: list[str | Path], folder: Path, stdout: Path | None = None
+) -> None:
+    usage = measure(command, folder, stdout=stdout)
     results.add(case, name, "cpu", usage.cpu_seconds)
     results.add(case, name, "wall", usage.wall_seconds)
     results.add(case, name, "rss", usage.max_rss_bytes)
