@@ -1,21 +1,24 @@
 // Many stacks at once, as texts or as a tree, for the files of other tools.
 #include "bindings/stacks.h"
 
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "core/recording/frame_tree.h"
 #include "core/recording/recording.h"
-#include "core/recording/stack_texts.h"
+#include "core/recording/stacks/frame_tree.h"
+#include "core/recording/stacks/stack_texts.h"
+#include "core/recording/stacks/tree_texts.h"
 #include "core/sites/script_files.h"
 #include "trace/base/byte_stream.h"
 #include "trace/model/python_state.h"
@@ -103,6 +106,20 @@ nb::bytes add_all(FrameTree& tree, const std::vector<std::uint32_t>& ids, const 
   return packed(nodes);
 }
 
+std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+std::vector<std::string> texts_of_list(const nb::list& list) {
+  std::vector<std::string> texts;
+  texts.reserve(list.size());
+  for (const nb::handle each : list) texts.push_back(text_of(nb::cast<nb::bytes>(each)));
+  return texts;
+}
+
+using Write = std::function<void(nb::bytes)>;
+core::TextSink sink_of(const Write& write) {
+  return [&write](std::string_view piece) { write(nb::bytes(piece.data(), piece.size())); };
+}
+
 // Numbers of 8 bytes each as varints.
 nb::bytes varints(const nb::bytes& numbers) {
   const std::size_t count = numbers.size() / sizeof(std::uint64_t);
@@ -146,7 +163,19 @@ void bind_stacks(nb::module_& module) {
       .def("frames", [](const FrameTree& tree) { return packed(tree.frames()); })
       .def("amounts", [](const FrameTree& tree) { return packed(tree.amounts()); })
       .def("whole_amounts", [](const FrameTree& tree) { return packed(tree.whole_amounts()); })
-      .def("depth_first", [](const FrameTree& tree) { return packed(tree.depth_first()); });
+      .def("depth_first", [](const FrameTree& tree) { return packed(tree.depth_first()); })
+      .def(
+          "write_folded",
+          [](const FrameTree& tree, const nb::list& names, const nb::bytes& unknown, const Write& write) {
+            core::write_folded(tree, texts_of_list(names), text_of(unknown), sink_of(write));
+          },
+          nb::arg("names"), nb::arg("unknown"), nb::arg("write"))
+      .def(
+          "write_nested",
+          [](const FrameTree& tree, const nb::list& heads, const nb::bytes& root_head, const Write& write) {
+            core::write_nested(tree, texts_of_list(heads), text_of(root_head), sink_of(write));
+          },
+          nb::arg("heads"), nb::arg("root_head"), nb::arg("write"));
   module.def(
       "frame_tree",
       [](const core::Recording& recording, bool outermost_first) {

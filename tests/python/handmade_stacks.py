@@ -78,3 +78,29 @@ class Tree:
             order.append(node := waiting.pop())
             waiting += [each for each in range(len(self._parents) - 1, 0, -1) if self._parents[each] == node]
         return order.tobytes()
+
+    def write_folded(self, names: list[bytes], unknown: bytes, write: Callable[[bytes], object]) -> None:
+        for node in memoryview(self.depth_first()).cast("I"):
+            path, at = [], node
+            while at:
+                path.append(names[self._frames[at]])
+                at = self._parents[at]
+            if self._amounts[node]:
+                write(b"%b %d\n" % (b";".join(path[::-1]) or unknown, self._amounts[node]))
+
+    def write_nested(self, heads: list[bytes], root_head: bytes, write: Callable[[bytes], object]) -> None:
+        below: dict[int, bytes] = {}  # the children's texts, by node
+        for node in range(len(self._parents) - 1, -1, -1):
+            head = heads[self._frames[node]] if node else root_head
+            text = b'%b,"selfSize":%d,"id":%d,"children":[%b]}' % (
+                head,
+                self._amounts[node],
+                node + 1,
+                below.pop(node, b""),
+            )
+            if node == 0:
+                write(text)
+            elif (parent := self._parents[node]) in below:
+                below[parent] = text + b"," + below[parent]
+            else:
+                below[parent] = text

@@ -72,12 +72,16 @@ class Recording:
         source: Source,
         lenses: Sequence[str] | None = None,
         engine: Callable[[TableSource], TableStore] = Database,
+        *,
+        only_grants: Sequence[str] = (),
     ) -> None:
+        """`only_grants`: as the ledger has it."""
         self.source = source
         self.path = source.path
         self.database = engine(source)
         self.names = Names(source)
         self._lens_names = lenses
+        self._only_grants = only_grants
         self._found: dict[tuple[str, str, int | None], list[Finding]] = {}  # by lens, folding and limit
         self._alike: dict[str, Mapping[int, int]] = {}  # by lens
 
@@ -90,7 +94,7 @@ class Recording:
     def ledger(self) -> Ledger:
         from tare.analysis.ledger import Ledger
 
-        return Ledger(self.database, self.runnable_lenses(), sampled=self.sampled)
+        return Ledger(self.database, self.runnable_lenses(), sampled=self.sampled, only_grants=self._only_grants)
 
     def runnable_lenses(self) -> list[str]:
         """Those that the recording has the data for."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tare.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tare.analysis.recording import Recording
     from tare.naming.names import Frame, FrameTree, StackTexts
@@ -46,13 +45,13 @@ class Tree(Generic[Key]):
         """With those of all nodes below."""
         return memoryview(self._made.whole_amounts()).cast("q")
 
-    def depth_first(self) -> Iterator[tuple[int, int]]:
-        """(node, depth) from the root, which has depth 0."""
-        depths, parents = array("I", [0]), self.parents
-        for node in range(1, len(parents)):
-            depths.append(depths[parents[node]] + 1)
-        for node in memoryview(self._made.depth_first()).cast("I"):
-            yield node, depths[node]
+    def write_folded(self, names: list[bytes], unknown: bytes, write: Callable[[bytes], object]) -> None:
+        """`main;parse;grow 4096`, a line for each node with an amount. `names`: by number of a frame."""
+        self._made.write_folded(names, unknown, write)
+
+    def write_nested(self, heads: list[bytes], root_head: bytes, write: Callable[[bytes], object]) -> None:
+        """V8's nodes, each with its children. `heads`: the beginning of a node's object, by number of a frame."""
+        self._made.write_nested(heads, root_head, write)
 
 
 class Stacks:

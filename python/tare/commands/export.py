@@ -78,10 +78,17 @@ def run(options: argparse.Namespace) -> int:
 
     gc.disable()  # nothing makes cycles a batch: looking for them was 8 % of an export of 200,000 stacks
     selection, chosen = _selection(options)
-    source = CoreSource(options.file, at_ns=selection.at_ns, suppressions=options.suppressions)
+    format_ = FORMATS[options.to]
+    source = CoreSource(
+        options.file,
+        at_ns=selection.at_ns,
+        suppressions=options.suppressions,
+        by_thread=format_.has_threads,
+    )
     # Other lenses than those of tare take half of the time of an export: padding alone reads types for each shape.
-    every = lenses.names_for(chosen) if FORMATS[options.to].has_findings else lenses.tare_names(chosen)
-    recording = Recording(source, every)
+    every = lenses.names_for(chosen) if format_.has_findings else lenses.tare_names(chosen)
+    has_stacks = "at" in format_.options and not format_.has_findings
+    recording = Recording(source, every, only_grants=[selection.claimed] if has_stacks and selection.claimed else ())
     for lens in chosen:
         lenses.check_runnable(lens, recording.process)
     warn(recording.source.warnings)

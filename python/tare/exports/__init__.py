@@ -20,24 +20,27 @@ class Description(NamedTuple):
     tool: str  # that opens it
     options: frozenset[str] = frozenset()  # of `tare export`, that choose what is in the file
     measures: tuple[str, ...] = ()  # values of --measure
+    has_threads: bool = False  # of the stacks' blocks
     has_findings: bool = False  # of all lenses; other formats have at most the bytes of those that leave net
 
 
-def _profile(tool: str, *more: str, measures: tuple[str, ...] = (), has_findings: bool = False) -> Description:
+def _profile(
+    tool: str, *more: str, measures: tuple[str, ...] = (), has_threads: bool = False, has_findings: bool = False
+) -> Description:
     options = frozenset(("at", "filter", *more, *(("measure", "lens") if measures else ())))
-    return Description(tool, options, measures, has_findings)
+    return Description(tool, options, measures, has_threads, has_findings)
 
 
 # Each is a module here with write(), or with write_folder() if its options contain `tables`.
 FORMATS = {
-    "pprof": _profile("go tool pprof, Perfetto, speedscope, Grafana", measures=EVERY),
+    "pprof": _profile("go tool pprof, Perfetto, speedscope, Grafana", measures=EVERY, has_threads=True),
     "otlp": _profile("receivers of OpenTelemetry's profiles; experimental, as that format is", "lens"),
     "speedscope": _profile("speedscope.app", measures=EVERY),
     "heapprofile": _profile("Chrome DevTools, Visual Studio Code", measures=BYTES),
     "dhat": _profile("dh_view.html of valgrind"),
     "massif": _profile("ms_print, massif-visualizer"),
     "perfetto": Description("ui.perfetto.dev, chrome://tracing: the heap over time"),
-    "firefox": _profile("profiler.firefox.com", measures=BYTES, has_findings=True),
+    "firefox": _profile("profiler.firefox.com", measures=BYTES, has_threads=True, has_findings=True),
     "folded": _profile("flamegraph.pl, inferno", measures=EVERY),
     "sarif": Description("code scanning of GitHub and other services", frozenset(("lens", "filter")), has_findings=True),
     "github": Description("annotations of a workflow of GitHub Actions", frozenset(("lens", "filter")), has_findings=True),

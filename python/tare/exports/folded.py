@@ -17,14 +17,7 @@ def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
     tree = samples.stacks.tree(_name, outermost_first=True)
     for stacks, amounts in samples.of_measure(selection.shown):
         tree.add(stacks, amounts)
-    names, frames, own = tree.keys, tree.frames, tree.amounts
-    path: list[bytes] = [b""]  # by depth: the text of the node that was visited there last
-    for node, depth in tree.depth_first():
-        if node:
-            name = names[frames[node]]
-            path[depth:] = [path[depth - 1] + b";" + name if depth > 1 else name]
-        if own[node]:
-            out.write(b"%b %d\n" % (path[depth] or b"(unknown)", own[node]))
+    tree.write_folded(tree.keys, b"(unknown)", out.write)
 
 
 def _name(frame: Frame) -> bytes:

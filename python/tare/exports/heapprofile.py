@@ -20,17 +20,9 @@ def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
         tree.add(stacks, amounts)
     heads = [_head(frame) for frame in tree.keys]
     root = b'{"callFrame":{"functionName":"(root)","scriptId":"0","url":"","lineNumber":-1,"columnNumber":-1}'
-    frames, own = tree.frames, tree.amounts
     out.write(b'{"head":')
-    before = -1
-    for node, depth in tree.depth_first():
-        # From the node before to this one: into it, beside it, or out of some.
-        if node:
-            out.write(b"" if depth > before else b"]}" * (before - depth + 1) + b",")
-        head = heads[frames[node]] if node else root
-        out.write(b'%b,"selfSize":%d,"id":%d,"children":[' % (head, own[node], node + 1))
-        before = depth
-    out.write(b"]}" * (before + 1) + b',"samples":[]}')
+    tree.write_nested(heads, root, out.write)
+    out.write(b',"samples":[]}')
 
 
 def _head(frame: Frame) -> bytes:

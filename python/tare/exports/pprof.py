@@ -67,7 +67,7 @@ def _write_samples(samples: Samples, string: Strings, profile: IO[bytes]) -> Non
         return size if thread is None else size + data(3, thread_key + number(2, string(str(thread))))
 
     for batch in samples.by_size():
-        rests = [labels(each.usable_bytes, each.thread) for each in batch]
+        rests = [labels(usable_bytes, thread) for *_, usable_bytes, thread in batch]
         # The stack, and its amount of each measure.
         profile.write(texts.samples(_SAMPLE, [each[:6] for each in batch], rests))
 

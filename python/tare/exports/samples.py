@@ -125,14 +125,13 @@ class Samples:
         query = f"select distinct stack_id from export_samples where {condition} order by stack_id"
         return [stack_id for (stack_id,) in self._database.rows(query)]
 
-    def by_size(self) -> Iterator[list[Sample]]:
-        """Batches, ordered by stack, size and thread."""
+    def by_size(self) -> Iterator[Sequence[tuple[Any, ...]]]:
+        """Batches of the values of Samples, ordered by stack, size and thread: a million objects would take 2 s."""
         columns = ", ".join(Sample._fields)
         shown = " or ".join(f"{column} <> 0" for column, _ in MEASURES.values())
-        for batch in self._batches(
+        return self._batches(
             f"select {columns} from export_samples where {shown} order by stack_id, usable_bytes, thread"
-        ):
-            yield [Sample._make(row) for row in batch]
+        )
 
     def by_stack(self) -> Iterator[list[StackSums]]:
         """Batches, ordered by stack."""

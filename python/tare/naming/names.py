@@ -8,7 +8,7 @@ from tare.naming.cpp_names import shorten
 from tare.schema.missing import MOST_OFFSET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Protocol
 
     class StackTexts(Protocol):
@@ -41,6 +41,12 @@ if TYPE_CHECKING:
 
         def depth_first(self) -> bytes:
             """All nodes, each before its children."""
+
+        def write_folded(self, names: list[bytes], unknown: bytes, write: Callable[[bytes], object]) -> None:
+            """The tree as folded stacks, in pieces."""
+
+        def write_nested(self, heads: list[bytes], root_head: bytes, write: Callable[[bytes], object]) -> None:
+            """The tree as V8's heap profile has it, in pieces."""
 
     # (location_id, inline_depth, function, mangled, file, line, module path, module_offset, is_wrapper); "" and None: unknown
     FrameRow = tuple[int, int, str, str, str, int | None, str, int | None, bool]

@@ -57,8 +57,9 @@ class CoreSource:
         suppressions: Sequence[str] = (),
         recording: _core.Recording | None = None,
         outcome: _core.Outcome | None = None,
+        by_thread: bool = False,
     ) -> None:
-        """`recording`: opened already, or one that still goes on (_core.of_tables). `outcome`: see _core.open."""
+        """`by_thread`: table thread_sizes will be used: it is made while the trace is read. `recording`: opened already, or one that still goes on (_core.of_tables). `outcome`: see _core.open."""
         self.path = path
         self.depth = depth
         self._at_ns = at_ns
@@ -66,7 +67,7 @@ class CoreSource:
         self._detail = detail
         if recording is None:
             with Progress(f"reading {path}") as progress:
-                recording = _core.open(path, at_ns, _progress(progress), outcome)
+                recording = _core.open(path, at_ns, _progress(progress), outcome, by_thread)
         self._recording = recording
         self._missing_facts = str(recording.table("process").row(0)["missing_facts"] or "")
         self.warnings: Sequence[str] = self._recording.warnings

@@ -81,7 +81,7 @@ class ChainRows {
 class GrowthChains {
  public:
   struct Block {
-    std::uint32_t shape;
+    std::uint32_t number;  // a plain word's index: the shape, or that of a thread's blocks (thread_book.h)
     ChainState state;
   };
 

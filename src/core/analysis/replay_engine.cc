@@ -52,7 +52,9 @@ inline std::uint64_t ReplayEngine::born(const trace::Event& event) {
     live_.blocks_q += 1u << kFractionBits;
     ++births_.last;
   }
-  return BlockWord::of(births_.last, BlockWord::kPlain, shape);
+  std::uint32_t number = shape;
+  if (threads_of_shapes_) number = threads_of_shapes_->born(shape, event.thread, peak_.epoch);
+  return BlockWord::of(births_.last, BlockWord::kPlain, number);
 }
 
 inline ReplayEngine::Dead ReplayEngine::died(std::uint64_t word, const trace::Event& event) {
@@ -70,6 +72,7 @@ inline ReplayEngine::Dead ReplayEngine::died(std::uint64_t word, const trace::Ev
     dead = died_specially(block);
     if (dead.inherited) return dead;
   }
+  if (threads_of_shapes_) dead.shape = threads_of_shapes_->died(dead.shape, peak_.epoch);
   recorded_.save_if_older(dead.shape, peak_.epoch);
   ShapeSums& sums = recorded_.sums[dead.shape];
   dead.stack = sums.stack;
@@ -96,7 +99,7 @@ ReplayEngine::Dead ReplayEngine::died_specially(BlockWord block) {
     return dead;  // its stack is of another dictionary: linked by realloc only
   }
   const GrowthChains::Block in_chain = chains_.take(block.index(), peak_.epoch);
-  dead.shape = in_chain.shape;
+  dead.shape = in_chain.number;
   dead.in_chain = true;
   dead.chain = in_chain.state;
   return dead;
@@ -105,7 +108,7 @@ ReplayEngine::Dead ReplayEngine::died_specially(BlockWord block) {
 void ReplayEngine::continued(const Dead& dead, std::uint64_t& word, GrowthKind kind, Move move) {
   const BlockWord block(word);
   if (!block.is_plain()) return;  // it grew out of another block already
-  const std::uint32_t shape = block.index();
+  const std::uint32_t shape = shape_of(block);
   const std::uint64_t from = requested_bytes(dead);
   const std::uint64_t to = dictionary_.shapes[shape].requested_bytes;
   if (to < from || (to == from && !dead.in_chain)) return;  // shrinking ends a chain
@@ -117,7 +120,7 @@ void ReplayEngine::continued(const Dead& dead, std::uint64_t& word, GrowthKind k
   const ChainState state =
       to == from ? dead.chain
                  : chains_.rows().step({recorded_.sums[shape].stack, kind, move, from, to, old_weight, weight}, before);
-  word = BlockWord::of(block.birth(), BlockWord::kInChain, chains_.add({shape, state}, peak_.epoch));
+  word = BlockWord::of(block.birth(), BlockWord::kInChain, chains_.add({block.index(), state}, peak_.epoch));
 }
 
 void ReplayEngine::other(const trace::Event& event) {
@@ -278,6 +281,7 @@ void ReplayEngine::stop(std::uint64_t stamp) {
   if (stops_.at && stamp > *stops_.at) {
     recorded_.save_requested_time();
     inherited_.book.save_requested_time();
+    if (threads_of_shapes_) threads_of_shapes_->save_requested_time();
     if (pools_) pools_->mark_at();
     stops_.at.reset();
   }
@@ -333,6 +337,7 @@ void ReplayEngine::finish() {
   if (extent_.started) close_bucket();
   recorded_.save_all(peak_.epoch);
   inherited_.book.save_all(peak_.epoch);
+  if (threads_of_shapes_) threads_of_shapes_->save_all(peak_.epoch);
   if (pools_) pools_->finish(pools_now(extent_.last_stamp));
   chains_.rows().finish(peak_.epoch);
   contents_.sums.settle();
@@ -371,7 +376,8 @@ LiveSet ReplayEngine::live_set() const {
 }
 
 std::uint64_t ReplayEngine::memory_bytes() const {
-  return ledger_.map().memory_bytes() + recorded_.memory_bytes() + chains_.memory_bytes();
+  return ledger_.map().memory_bytes() + recorded_.memory_bytes() + chains_.memory_bytes() +
+         (threads_of_shapes_ ? threads_of_shapes_->memory_bytes() : 0);
 }
 
 }  // namespace tare::core

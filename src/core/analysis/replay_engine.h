@@ -9,17 +9,18 @@
 #include <vector>
 
 #include "core/analysis/block_word.h"
-#include "core/analysis/call_costs.h"
+#include "core/analysis/calls/call_costs.h"
+#include "core/analysis/calls/failed_requests.h"
 #include "core/analysis/chain_rows.h"
 #include "core/analysis/contents/content_sums.h"
 #include "core/analysis/contents/peak_contents.h"
-#include "core/analysis/failed_requests.h"
 #include "core/analysis/ledger.h"
 #include "core/analysis/live_block.h"
 #include "core/analysis/live_set.h"
 #include "core/analysis/live_sums.h"
 #include "core/analysis/pools/pool_books.h"
 #include "core/analysis/shape_book.h"
+#include "core/analysis/thread_book.h"
 #include "core/analysis/timeline.h"
 #include "core/mappings/mappings.h"
 #include "core/mappings/resident_use.h"
@@ -33,6 +34,8 @@ class ReplayEngine {
  public:
   ReplayEngine(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
                std::optional<std::uint64_t> at_stamp);
+  // Before the first event, of a complete dictionary: counts blocks by thread, too.
+  void count_threads() { threads_of_shapes_ = std::make_unique<ThreadBook>(dictionary_.shapes.size()); }
 
   void inherit(const LiveSet& live);
   void consume(std::span<const trace::Event> events);
@@ -60,6 +63,7 @@ class ReplayEngine {
 
   // Results, per shape of the dictionary, or per shape of the inherited set.
   const ShapeBook& recorded() const { return recorded_; }
+  const ThreadBook* threads_of_shapes() const { return threads_of_shapes_.get(); }  // null: they weren't counted
   const ShapeBook& inherited() const { return inherited_.book; }
   const trace::Dictionary& inherited_dictionary() const { return inherited_.dictionary; }
   std::uint64_t ended(std::uint32_t shape, std::size_t age) const { return recorded_.ended(shape, age); }
@@ -105,10 +109,13 @@ class ReplayEngine {
     // In notes this field has another meaning, and in most ends it is kNoShape.
     const std::size_t shape = trace::index(event.shape);
     __builtin_prefetch(recorded_.sums.data() + (shape < recorded_.sums.size() ? shape : 0), 1);
+    if (threads_of_shapes_) threads_of_shapes_->prefetch_shape(shape);
   }
   void foresee_end(std::uint64_t word) {
     const BlockWord block(word);
-    if (block.is_plain()) __builtin_prefetch(recorded_.sums.data() + block.index(), 1);
+    if (!block.is_plain()) return;
+    __builtin_prefetch(recorded_.sums.data() + block.index(), 1);
+    if (threads_of_shapes_) threads_of_shapes_->prefetch_end(block.index());
   }
   void tick(std::uint64_t stamp) {
     if (stamp >= stops_.next) [[unlikely]]
@@ -167,7 +174,8 @@ class ReplayEngine {
   ShapeBook& book(bool inherited) { return inherited ? inherited_.book : recorded_; }
   const trace::Dictionary& dictionary(bool inherited) const { return inherited ? inherited_.dictionary : dictionary_; }
   std::uint32_t shape_of(BlockWord block) const {
-    return block.kind() == BlockWord::kInChain ? chains_[block.index()].shape : block.index();
+    const std::uint32_t number = block.kind() == BlockWord::kInChain ? chains_[block.index()].number : block.index();
+    return threads_of_shapes_ && !block.is_inherited() ? threads_of_shapes_->shape_of(number) : number;
   }
   bool lived_at_peak(std::uint32_t birth) const { return peak_.births - birth < 1u << 31; }
   void before_fall() {
@@ -207,6 +215,7 @@ class ReplayEngine {
   CallCosts call_costs_;
   FailedRequests failed_requests_;
   std::unique_ptr<PoolBooks> pools_;
+  std::unique_ptr<ThreadBook> threads_of_shapes_;
   Ledger<ReplayEngine> ledger_;
 };
 

@@ -1,6 +1,7 @@
 // Columns, tables and the way back from tables to a dictionary.
 #include "core/columns/tables.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -77,6 +78,14 @@ void Tables::put(Table table) {
     }
   }
   tables.push_back(std::move(table));
+}
+
+std::optional<Table> Tables::extract(std::string_view table) {
+  const auto found = std::ranges::find(tables, table, &Table::name);
+  if (found == tables.end()) return std::nullopt;
+  std::optional<Table> extracted = std::move(*found);
+  tables.erase(found);
+  return extracted;
 }
 
 TableBuilder::ColumnId TableBuilder::column(std::string_view name) {

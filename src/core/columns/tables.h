@@ -51,6 +51,7 @@ struct Tables {
   const Table* find(std::string_view table) const;
   const Table& operator[](std::string_view table) const;
   void put(Table table);  // replaces the table of that name
+  std::optional<Table> extract(std::string_view table);
 
   bool operator==(const Tables&) const = default;
 };

@@ -14,7 +14,6 @@
 #include "core/heavy_tables/block_history.h"
 #include "core/heavy_tables/lifetimes.h"
 #include "core/heavy_tables/program_reports.h"
-#include "core/heavy_tables/thread_sizes.h"
 #include "core/heavy_tables/twins.h"
 #include "core/recording/fold.h"
 #include "core/recording/pointer_words.h"
@@ -51,32 +50,39 @@ std::vector<std::string> warnings_of(const Tables& tables) {
   return warnings;
 }
 
-Result<Tables> replayed(const std::string& path, const RecordingOptions& options) {
+struct Replayed {
+  Tables tables;
+  std::optional<Table> threads;  // thread_sizes, if requested; caches don't have it
+};
+
+Result<Replayed> replayed(const std::string& path, const RecordingOptions& options) {
   // Moves the events that a killed launcher left in memory into the file; if that fails, opening reads both.
   static_cast<void>(trace::finish_leftover(path));
   auto opened = trace::open_trace(path);
   if (!opened) return opened.error();
   std::vector<std::string> warnings = opened->warnings();
   const std::optional<LiveSet> inherited = inherited_blocks(path, *opened, options.progress, warnings);
-  Replay replay(opened->dictionary(), opened->info(), {options.at_ns, opened->clock_pairs()});
+  Replay replay(opened->dictionary(), opened->info(), {options.at_ns, opened->clock_pairs(), options.by_thread});
   if (inherited) replay.inherit(*inherited);
   if (const Status read = opened->replay_into(replay, options.progress); !read)
     warnings.push_back(read.error().message);
   if (const Status read = replay_kept(*opened, replay); !read) warnings.push_back(read.error().message);
-  Tables tables = replay.finish(opened->clock_pairs());
-  if (!warnings.empty()) tables.put(warnings_table(warnings));
-  return tables;
+  Replayed made{replay.finish(opened->clock_pairs()), std::nullopt};
+  if (options.by_thread) made.threads = made.tables.extract("thread_sizes");
+  if (!warnings.empty()) made.tables.put(warnings_table(warnings));
+  return made;
 }
 
-Result<Tables> stored_or_replayed(const std::string& path, const RecordingOptions& options) {
+Result<Replayed> stored_or_replayed(const std::string& path, const RecordingOptions& options) {
   if (options.at_ns) return replayed(path, options);
   const TableCache cache(path);
   // Those of a file that exceeds the limits end where it did.
   const bool may_be_cut = trace::files_are_trusted();
-  if (std::optional<Tables> stored = may_be_cut ? std::nullopt : cache.load(kReplayedTables)) return *std::move(stored);
-  Result<Tables> fresh = replayed(path, options);
+  if (std::optional<Tables> stored = may_be_cut ? std::nullopt : cache.load(kReplayedTables))
+    return Replayed{*std::move(stored), std::nullopt};
+  Result<Replayed> fresh = replayed(path, options);
   // a cache that can't be written costs a replay next time, and is no reason to complain now
-  if (fresh) static_cast<void>(cache.store(kReplayedTables, *fresh));
+  if (fresh) static_cast<void>(cache.store(kReplayedTables, fresh->tables));
   return fresh;
 }
 
@@ -102,6 +108,7 @@ Result<std::vector<std::uint8_t>> taken_file(const std::string& path) {
 struct Recording::State {
   std::string path;
   std::shared_ptr<const Tables> replayed;
+  std::shared_ptr<const Table> threads;  // thread_sizes, if the replay made it
   std::shared_ptr<const Tables> sites;
   std::shared_ptr<const Tables> lines;
   std::shared_ptr<const Tables> bands;
@@ -119,16 +126,19 @@ Recording::~Recording() = default;
 
 Result<Recording> Recording::open(const std::string& path, const RecordingOptions& options) {
   std::shared_ptr<const Tables> tables = options.at_ns ? nullptr : options.tables;
+  std::shared_ptr<const Table> threads;
   if (!tables) {
     auto stored = stored_or_replayed(path, options);
     if (!stored) return stored.error();
-    tables = std::make_shared<const Tables>(*std::move(stored));
+    tables = std::make_shared<const Tables>(std::move(stored->tables));
+    if (stored->threads) threads = std::make_shared<const Table>(*std::move(stored->threads));
   }
   auto state = std::make_unique<State>();
   state->path = path;
   state->warnings = warnings_of(*tables);
   state->dictionary = dictionary_of(*tables);
   state->replayed = std::move(tables);
+  state->threads = std::move(threads);
   return Recording(std::move(state));
 }
 
@@ -283,16 +293,16 @@ Result<Recording::ProgramTables> Recording::life_tables(const trace::ReplayProgr
 
 Result<Recording::ProgramTables> Recording::thread_tables(std::optional<std::uint64_t> at_ns,
                                                           const trace::ReplayProgress& progress) const {
-  auto opened = trace::open_trace(state_->path);
-  if (!opened) return opened.error();
   ProgramTables result;
-  std::vector<std::string> warnings;  // said when the tables were made
-  const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
-  const auto peak_ns = static_cast<std::uint64_t>((*state_->replayed)["process"]["peak_time_ns"].ints.front());
-  ThreadSizes sizes(opened->dictionary(), opened->info(), opened->clock_pairs(), {peak_ns, at_ns},
-                    inherited ? &*inherited : nullptr);
-  if (const Status read = opened->replay_into(sizes, progress); !read) result.warnings.push_back(read.error().message);
-  result.tables.push_back(std::make_shared<const Table>(sizes.finish()));
+  if (state_->threads) {
+    result.tables.push_back(state_->threads);
+    return result;
+  }
+  RecordingOptions options{at_ns, progress};
+  options.by_thread = true;
+  auto made = replayed(state_->path, options);  // its warnings were shown when the tables were made
+  if (!made) return made.error();
+  result.tables.push_back(std::make_shared<const Table>(*std::move(made->threads)));
   return result;
 }
 

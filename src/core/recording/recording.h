@@ -25,6 +25,7 @@ struct RecordingOptions {
   std::optional<std::uint64_t> at_ns;  // fills the columns at_*; needs a replay, cached tables don't have them
   trace::ReplayProgress progress;
   std::shared_ptr<const Tables> tables = nullptr;  // of this trace, if the caller has them; not used with at_ns
+  bool by_thread = false;  // thread_tables() will be called: if the trace is replayed now, that needs no other walk
 };
 
 class Recording {
@@ -91,7 +92,8 @@ class Recording {
   Result<std::vector<trace::StackId>> leaking_stacks() const;
   // Walks the trace once more for the lifetimes of blocks: tables lifetimes and intervals.
   Result<ProgramTables> life_tables(const trace::ReplayProgress& progress) const;
-  // Walks the trace once more for the threads of blocks: table thread_sizes. `at_ns` fills its column at_blocks.
+  // Table thread_sizes. Replays the trace again if by_thread wasn't set, or the tables came from a cache. `at_ns`: as
+  // for open().
   Result<ProgramTables> thread_tables(std::optional<std::uint64_t> at_ns, const trace::ReplayProgress& progress) const;
   // Walks the trace once more for pairs of blocks that live and die together: table twins.
   Result<ProgramTables> twin_tables(DetailLevel detail, const trace::ReplayProgress& progress);

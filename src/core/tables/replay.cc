@@ -35,7 +35,9 @@ std::optional<std::uint64_t> at_stamp(const ReplayOptions& options) {
 
 struct Replay::State {
   State(const trace::Dictionary& own_dictionary, const trace::ProcessInfo& own_info, const ReplayOptions& options)
-      : dictionary(own_dictionary), info(own_info), engine(own_dictionary, own_info, at_stamp(options)) {}
+      : dictionary(own_dictionary), info(own_info), engine(own_dictionary, own_info, at_stamp(options)) {
+    if (options.by_thread) engine.count_threads();
+  }
 
   const trace::Dictionary& dictionary;
   const trace::ProcessInfo& info;

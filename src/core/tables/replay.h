@@ -31,6 +31,8 @@ struct ReplayOptions {
   // of nanoseconds since the start. Needs `clock_pairs` now, because stamps are compared while replaying.
   std::optional<std::uint64_t> at_ns;
   std::span<const trace::ClockPair> clock_pairs;
+  // Makes table thread_sizes. The dictionary must be complete now.
+  bool by_thread = false;
 };
 
 // Makes tables process, site_sizes, chains, timeline, written, recreated, call_costs, failed_requests, stacks, rows,

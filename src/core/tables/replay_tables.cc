@@ -13,6 +13,7 @@
 #include "core/analysis/dictionary_union.h"
 #include "core/tables/mode_sums.h"
 #include "core/tables/site_sizes_table.h"
+#include "core/tables/thread_sizes_table.h"
 #include "trace/model/python_state.h"
 #include "trace/open/open_trace.h"
 
@@ -377,6 +378,7 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   Tables tables;
   tables.put(process_table(engine, info, clock, clock_pairs, totals));
   tables.put(std::move(site_sizes));
+  if (engine.threads_of_shapes()) tables.put(thread_sizes_table(engine, dictionary, info, names.stack_of));
   tables.put(chains_table(engine));
   tables.put(timeline_table(engine, clock));
   tables.put(mappings_table(engine, ns_per_tick(engine, clock)));

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "core/recording/frame_tree.h"
-#include "core/recording/stack_texts.h"
+#include "core/recording/stacks/frame_tree.h"
+#include "core/recording/stacks/stack_texts.h"
+#include "core/recording/stacks/tree_texts.h"
 
 namespace tare::core {
 namespace {
@@ -93,6 +95,59 @@ TEST(FrameTree, InlinedFramesBelowTheInnermostRowStay) {
   made.name(RowId{1}, {11}, {11});
   made.add(StackId{2}, 1);
   EXPECT_EQ(numbers(made.frames()), (std::vector<std::uint32_t>{0, 20, 21, 11}));
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> found(14);
+  found[10] = "main";
+  found[11] = "parse";
+  found[12] = "grow";
+  return found;
+}
+
+TEST(TreeTexts, FoldedStacksHaveALineForEachAmount) {
+  FrameTree made = tree(StackOrder::OutermostFirst);
+  made.add(StackId{3}, 5);
+  made.add(StackId{4}, 7);
+  made.add(StackId{1}, -1);
+  std::string text;
+  const TextSink sink = [&](std::string_view piece) { text += piece; };
+  write_folded(made, names(), "(unknown)", sink);
+  EXPECT_EQ(text, "main -1\nmain;parse;grow 5\nmain;grow 7\n");
+  text.clear();
+  made.add(StackId{0}, 2);
+  write_folded(made, {}, "(unknown)", sink);
+  EXPECT_EQ(text, "(unknown) 2\n(unknown) -1\n;; 5\n; 7\n") << "frames without a name keep their place";
+}
+
+TEST(TreeTexts, NestedNodesAreClosed) {
+  FrameTree made = tree(StackOrder::OutermostFirst);
+  made.add(StackId{3}, 5);
+  made.add(StackId{4}, 7);
+  std::string text;
+  write_nested(made, names(), "root", [&](std::string_view piece) { text += piece; });
+  const auto node = [](const std::string& head, int own, int id, const std::string& below) {
+    return head + ",\"selfSize\":" + std::to_string(own) + ",\"id\":" + std::to_string(id) + ",\"children\":[" + below +
+           "]}";
+  };
+  const std::string parse = node("parse", 0, 3, node("grow", 5, 4, ""));
+  EXPECT_EQ(text, node("root", 0, 1, node("main", 0, 2, parse + "," + node("grow", 7, 5, ""))));
+}
+
+TEST(TreeTexts, LargeTreesComeInPieces) {
+  FrameTree made = tree(StackOrder::OutermostFirst);
+  made.add(StackId{3}, 5);
+  made.add(StackId{4}, 7);
+  std::vector<std::string> large = names();
+  large[10] = std::string(1 << 20, 'm');
+  std::size_t pieces = 0;
+  std::size_t bytes = 0;
+  write_folded(made, large, "", [&](std::string_view piece) {
+    ++pieces;
+    bytes += piece.size();
+  });
+  EXPECT_EQ(pieces, 2u);
+  EXPECT_EQ(bytes, 2 * large[10].size() + std::string(";parse;grow 5\n;grow 7\n").size());
 }
 
 TEST(FrameTree, Empty) {

@@ -16,7 +16,7 @@ from handmade import Handmade
 from tare import schema
 from tare.errors import TareError
 from tare.exports import FORMATS, firefox, format_named, samples
-from tare.exports.samples import MEASURES, Samples
+from tare.exports.samples import MEASURES, Sample, Samples
 from tare.exports.selection import ALL, Selection
 from tare.lenses import load
 
@@ -124,7 +124,11 @@ def test_blocks_of_several_threads_are_samples_of_their_own() -> None:
         row = {"size_id": shape, "stack_id": stack, "thread": thread, "total_blocks": total}
         made.tables["thread_sizes"].append({**row, "peak_blocks": peak, "end_blocks": end})
     samples = Samples(made.recording(), ALL, with_tare=False, with_threads=True)
-    found = [(s.usable_bytes, s.thread, s.total_blocks, s.live_blocks) for batch in samples.by_size() for s in batch]
+    found = [
+        (s.usable_bytes, s.thread, s.total_blocks, s.live_blocks)
+        for batch in samples.by_size()
+        for s in map(Sample._make, batch)
+    ]
     assert found == [(24, 1, 6, 5), (24, 2, 3, 0), (40, 2, 9, 5), (56, None, 9, 5)]
     by_thread = list(samples.of_measure_by_thread("inuse_space"))
     assert by_thread == [([stack] * 3, [1, 2, None], [5 * 32, 5 * 48, 5 * 64])]

@@ -1,5 +1,5 @@
 // A hash table of (parent, frame), and a memory of callers.
-#include "core/recording/frame_tree.h"
+#include "core/recording/stacks/frame_tree.h"
 
 #include <ranges>
 #include <utility>

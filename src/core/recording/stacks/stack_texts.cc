@@ -1,5 +1,5 @@
 // One walk from the innermost row to the outermost a stack.
-#include "core/recording/stack_texts.h"
+#include "core/recording/stacks/stack_texts.h"
 
 #include <ranges>
 #include <utility>

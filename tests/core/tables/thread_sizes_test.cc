@@ -1,9 +1,9 @@
-// Blocks by thread: over the run, at the peak, at the end and at another time, counted event by event.
-#include "core/heavy_tables/thread_sizes.h"
+// Blocks by thread: over the run, at the peak, at the end and at another time.
 
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -25,11 +25,8 @@ struct ThreadCounts {
 // shape, thread -> blocks
 using ThreadRows = std::map<std::pair<std::int64_t, std::int64_t>, ThreadCounts>;
 
-Table thread_table_of(const MadeUpTrace& made, const ThreadSizes::Times& times, const LiveSet* inherited = nullptr) {
-  const auto clock = made.clock();
-  ThreadSizes sizes(made.dictionary, made.info, clock, times, inherited);
-  sizes.consume(made.events);
-  return sizes.finish();
+Table thread_table_of(const MadeUpTrace& made, std::optional<std::uint64_t> at_ns, const LiveSet* inherited = nullptr) {
+  return made.replay({at_ns, {}, true}, inherited)["thread_sizes"];
 }
 
 ThreadRows thread_rows_of(const Table& table) {
@@ -47,10 +44,6 @@ ThreadRows thread_rows_of(const Table& table) {
   return rows;
 }
 
-std::uint64_t peak_ns_of(const MadeUpTrace& made) {
-  return static_cast<std::uint64_t>(process_value(made.replay(), "peak_time_ns"));
-}
-
 TEST(ThreadSizes, ABlockBelongsToTheThreadThatAllocatedIt) {
   MadeUpTrace made;
   made.step = 100;
@@ -62,9 +55,8 @@ TEST(ThreadSizes, ABlockBelongsToTheThreadThatAllocatedIt) {
   made.free(0x30010);                     // 400: by another thread
   made.realloc(0x20010, 0x20010, small);  // 500, 600
   const ThreadRows expected{{{0, 0}, {2, 1, 2, 1}}, {{0, 7}, {1, 1, 0, 1}}, {{1, 7}, {1, 1, 0, 0}}};
-  EXPECT_EQ(thread_rows_of(thread_table_of(made, {300, 400})), expected)
-      << "an event of the requested time is before it";
-  const Table table = thread_table_of(made, {300, std::nullopt});
+  EXPECT_EQ(thread_rows_of(thread_table_of(made, 400)), expected) << "an event of the requested time is before it";
+  const Table table = thread_table_of(made, std::nullopt);
   EXPECT_EQ(thread_rows_of(table).at({0, 0}), (ThreadCounts{2, 1, 2, kNoThread}));
   EXPECT_EQ(table["stack_id"].ints.front(), 1);
 }
@@ -85,7 +77,7 @@ TEST(ThreadSizes, InheritedBlocksHaveNoThread) {
   child.alloc(0x30010, own);
   child.free(0x10010);
   const ThreadRows expected{{{1, kNoThread}, {0, 2, 1, 1}}, {{0, 0}, {1, 1, 1, 1}}};
-  EXPECT_EQ(thread_rows_of(thread_table_of(child, {100, 1000}, &inherited)), expected);
+  EXPECT_EQ(thread_rows_of(thread_table_of(child, 1000, &inherited)), expected);
 }
 
 TEST(ThreadSizes, SampledBlocksStandForTheirWeight) {
@@ -93,7 +85,7 @@ TEST(ThreadSizes, SampledBlocksStandForTheirWeight) {
   made.info.sample_bytes = 4096;
   made.alloc(0x10010, made.shape(made.stack(0x2000), 20, 24, 2.5));
   made.alloc(0x20010, made.shape(made.stack(0x2000), 20, 24, 2.5));
-  EXPECT_EQ(thread_rows_of(thread_table_of(made, {peak_ns_of(made), 1})), (ThreadRows{{{0, 0}, {5, 5, 5, 0}}}));
+  EXPECT_EQ(thread_rows_of(thread_table_of(made, 1)), (ThreadRows{{{0, 0}, {5, 5, 5, 0}}}));
 }
 
 // With a small step, many events share each nanosecond's stamp, those before and after the peak too.
@@ -110,17 +102,23 @@ TEST(ThreadSizes, SumsOverThreadsAreThoseOfTheMainPass) {
       if (live.empty() || chance() % 20 < (i < 10'000 ? 12 : 8)) {
         live.push_back(0x10000 + 0x1000 * i);
         made.alloc(live.back(), shapes[chance() % shapes.size()], thread);
+      } else if (std::swap(live[chance() % live.size()], live.back()); chance() % 4 == 0) {
+        const std::uint64_t old = std::exchange(live.back(), 0x10000 + 0x1000 * i);
+        made.realloc(old, live.back(), shapes[chance() % shapes.size()], thread);
       } else {
-        std::swap(live[chance() % live.size()], live.back());
         made.free(live.back(), thread);
         live.pop_back();
       }
     }
     const std::uint64_t at = made.stamp / 5;
     const Tables whole = made.replay({at, {}});
+    EXPECT_FALSE(whole["growth"].rows() == 0) << "blocks in chains are among those of further threads";
+    Tables with_threads = made.replay({at, {}, true});
+    EXPECT_TRUE(with_threads.extract("thread_sizes").has_value());
+    EXPECT_TRUE(with_threads == whole) << "counting threads changes no other table";
     std::map<std::int64_t, ThreadCounts> found;
     std::size_t shared = 0;
-    for (const auto& [key, counts] : thread_rows_of(thread_table_of(made, {peak_ns_of(made), at}))) {
+    for (const auto& [key, counts] : thread_rows_of(thread_table_of(made, at))) {
       ThreadCounts& sum = found[key.first];
       shared += sum.total != 0;
       sum = {sum.total + counts.total, sum.peak + counts.peak, sum.end + counts.end, sum.at + counts.at};

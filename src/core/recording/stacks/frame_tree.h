@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/recording/stack_texts.h"
+#include "core/recording/stacks/stack_texts.h"
 #include "trace/base/large_vector.h"
 #include "trace/model/event.h"
 #include "trace/model/id_table.h"

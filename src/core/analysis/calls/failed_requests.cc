@@ -1,5 +1,5 @@
 // Summing failed requests: see failed_requests.h.
-#include "core/analysis/failed_requests.h"
+#include "core/analysis/calls/failed_requests.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Summing timed calls: see call_costs.h.
-#include "core/analysis/call_costs.h"
+#include "core/analysis/calls/call_costs.h"
 
 #include <algorithm>
 #include <string>
