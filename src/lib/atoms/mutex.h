@@ -8,13 +8,14 @@
 #include <atomic>
 #include <cstdint>
 
+#include "lib/fork/mutex.h"
 #include "tare/internal/shared_header.h"
 
 namespace tare {
 
-class AtomMutex {
+class TARE_ANNOTATED(capability("mutex")) AtomMutex {
  public:
-  void lock() {
+  void lock() TARE_ACQUIRES() TARE_UNCHECKED_LOCKS {
     if (shared_details::is_single_threaded()) {
       state_.store(kLocked, std::memory_order_relaxed);
       return;
@@ -25,12 +26,12 @@ class AtomMutex {
     }
   }
 
-  bool try_lock() {
+  bool try_lock() TARE_TRIES(true) TARE_UNCHECKED_LOCKS {
     std::uint32_t expected = kFree;
     return state_.compare_exchange_strong(expected, kLocked, std::memory_order_acquire, std::memory_order_relaxed);
   }
 
-  void unlock() {
+  void unlock() TARE_RELEASES() TARE_UNCHECKED_LOCKS {
     if (shared_details::is_single_threaded()) {
       state_.store(kFree, std::memory_order_relaxed);
     } else if (state_.exchange(kFree, std::memory_order_release) == kWaitedFor) {

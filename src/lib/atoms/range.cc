@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <new>
 
 #include "lib/atoms/block.h"
 #include "lib/cage/cage_locks.h"
 #include "lib/cage/system_pages.h"
+#include "lib/fork/mutex.h"
 
 namespace tare {
 
@@ -36,8 +36,8 @@ union Storage {
 };
 
 struct StateOfRange {
-  std::mutex mutex;
-  bool tried = false;
+  Mutex mutex;
+  bool tried TARE_GUARDED_BY(mutex) = false;
   std::atomic<std::uint8_t>* owners = nullptr;  // of 4 KiB each; zero pages of the system until written
   std::size_t page_bytes = 0;
   Storage storage;
@@ -64,7 +64,7 @@ void set_owner(const PageRun& run, std::uint8_t id) {
 AtomError ensure() {
   StateOfRange& r = range();
   cage_locks::guard();
-  const std::lock_guard<std::mutex> lock(r.mutex);
+  const Lock lock(r.mutex);
   if (atom_details::range_base != nullptr) return AtomError::None;
   if (r.tried) return AtomError::NoRange;
   r.tried = true;
@@ -107,7 +107,7 @@ std::uint8_t owner_of(const void* address) {
 
 AtomRangeUse use() {
   StateOfRange& r = range();
-  const std::lock_guard<std::mutex> lock(r.mutex);
+  const Lock lock(r.mutex);
   AtomRangeUse use{.wanted_bytes = kWanted};
   if (atom_details::range_base == nullptr) {
     if (r.tried) use.error = AtomError::NoRange;
@@ -121,9 +121,9 @@ AtomRangeUse use() {
   return use;
 }
 
-void lock_for_fork() { range().mutex.lock(); }
+void lock_for_fork() TARE_UNCHECKED_LOCKS { range().mutex.lock(); }
 
-void unlock_after_fork() { range().mutex.unlock(); }
+void unlock_after_fork() TARE_UNCHECKED_LOCKS { range().mutex.unlock(); }
 
 }  // namespace atom_range
 

@@ -7,8 +7,8 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 
+#include "lib/fork/mutex.h"
 #include "tare/internal/shared_header.h"
 
 namespace tare::atom_readers {
@@ -17,9 +17,9 @@ TARE_STATE constinit thread_local ThreadRecord this_thread;
 TARE_STATE std::atomic<bool> needs_barrier{true};
 
 struct Threads {
-  std::mutex mutex;  // held by waiting threads: an ending thread then waits too
-  ThreadRecord* first = nullptr;
-  bool is_prepared = false;
+  Mutex mutex;  // held by waiting threads: an ending thread then waits too
+  ThreadRecord* first TARE_GUARDED_BY(mutex) = nullptr;
+  bool is_prepared TARE_GUARDED_BY(mutex) = false;
 };
 TARE_STATE constinit Threads threads;
 
@@ -28,7 +28,7 @@ namespace {
 // Takes the thread off the list when it ends.
 struct EndOfThread {
   ~EndOfThread() {
-    const std::lock_guard<std::mutex> lock(threads.mutex);
+    const Lock lock(threads.mutex);
     ThreadRecord& record = this_thread;
     (record.previous == nullptr ? threads.first : record.previous->next) = record.next;
     if (record.next != nullptr) record.next->previous = record.previous;
@@ -40,7 +40,7 @@ struct EndOfThread {
 }  // namespace
 
 void prepare() {
-  const std::lock_guard<std::mutex> lock(threads.mutex);
+  const Lock lock(threads.mutex);
   if (threads.is_prepared) return;
   threads.is_prepared = true;
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) {
@@ -63,7 +63,7 @@ bool register_this_thread() {
   if (this_thread.has_ended) return false;
   thread_local EndOfThread end_of_thread;
   static_cast<void>(end_of_thread);  // its construction registers the destructor
-  const std::lock_guard<std::mutex> lock(threads.mutex);
+  const Lock lock(threads.mutex);
   ThreadRecord& record = this_thread;
   record.next = threads.first;
   record.previous = nullptr;
@@ -75,7 +75,7 @@ bool register_this_thread() {
 
 void wait_for_readers() {
   if (shared_details::is_single_threaded()) return;
-  const std::lock_guard<std::mutex> lock(threads.mutex);
+  const Lock lock(threads.mutex);
   if (!needs_barrier.load(std::memory_order_relaxed) && !make_barrier_everywhere()) {
     std::fputs("tare: membarrier(2) was allowed when the first AtomTable was made and now isn't\n", stderr);
     std::abort();  // searches under way can't be detected, and continuing would free memory that they read
@@ -88,11 +88,11 @@ void wait_for_readers() {
   }
 }
 
-void lock_for_fork() { threads.mutex.lock(); }
+void lock_for_fork() TARE_UNCHECKED_LOCKS { threads.mutex.lock(); }
 
-void unlock_after_fork() { threads.mutex.unlock(); }
+void unlock_after_fork() TARE_UNCHECKED_LOCKS { threads.mutex.unlock(); }
 
-void restart_in_child() {
+void restart_in_child() TARE_UNCHECKED_LOCKS {
   ThreadRecord& record = this_thread;
   record.previous = nullptr;
   record.next = nullptr;

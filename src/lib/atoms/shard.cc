@@ -14,14 +14,14 @@ namespace tare {
 }
 
 std::uint32_t AtomShard::find_locked(std::string_view text, std::uint64_t hash) {
-  const std::lock_guard<AtomMutex> lock(mutex_);
+  const Lock lock(mutex_);
   const std::uint32_t handle = search_on(array(), text, hash);
   if (handle != 0) AtomBlock::at(handle)->acquire();
   return handle;
 }
 
 std::uint32_t AtomShard::intern(std::string_view text, std::uint64_t hash, AtomTableFacts& facts, AtomError& error) {
-  const std::lock_guard<AtomMutex> lock(mutex_);
+  const Lock lock(mutex_);
   // Else no other thread can have made it since the search without the lock.
   if (!shared_details::is_single_threaded()) {
     if (const std::uint32_t found = search_on(array(), text, hash); found != 0) {
@@ -125,7 +125,7 @@ void AtomShard::remove_dead(std::size_t left, AtomTableFacts& facts) {
   if (left == 0) return replace({}, facts.pages);
   if (left < most_atoms(array.capacity()) / 3) {
     const std::size_t buckets = left * 3 / 2 / AtomBucket::kSlots + 1;
-    const bool is_rebuilt = rebuild(buckets, facts, [&](auto&& put) {
+    const bool is_rebuilt = rebuild(buckets, facts, [&](auto&& put) TARE_REQUIRES(mutex_) {
       slabs_.walk(
           [&put](const SharedHeader* block) {
             if (!AtomBlock::is_free(block)) put(block);
@@ -164,7 +164,7 @@ std::size_t AtomShard::sweep_hidden(AtomTableFacts& facts, FreedPages freed) {
 }
 
 bool AtomShard::hold_all(Buffer<Atom>& atoms) {
-  const std::lock_guard<AtomMutex> lock(mutex_);
+  const Lock lock(mutex_);
   if (!atoms.reserve_exactly(count_.load(std::memory_order_relaxed))) return false;
   slabs_.walk(
       [&atoms](const SharedHeader* block) {
@@ -176,7 +176,7 @@ bool AtomShard::hold_all(Buffer<Atom>& atoms) {
 }
 
 void AtomShard::add_use(AtomTableUse& use) {
-  const std::lock_guard<AtomMutex> lock(mutex_);
+  const Lock lock(mutex_);
   slabs_.walk(
       [&use](const SharedHeader* block) {
         const std::size_t bytes = AtomBlock::bytes_of(block);
@@ -209,8 +209,9 @@ bool AtomShard::abandon(AtomTableFacts& facts) {
   atom_readers::wait_for_readers();
   sweep_hidden(facts, FreedPages::Return);
   replace({}, facts.pages);
+  const bool is_empty = slabs_.abandon();
   end_sweep();
-  return slabs_.abandon();
+  return is_empty;
 }
 
 }  // namespace tare

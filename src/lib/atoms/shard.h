@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string_view>
 
 #include "lib/atoms/bucket_array.h"
@@ -80,9 +79,9 @@ class alignas(64) AtomShard {
   // hides the atoms from searches without it. The second, after atom_readers::wait_for_readers(), frees the unused
   // atoms, and slabs according to `freed`, and returns the number of atoms. The third shows the rest and unlocks.
   // Searches meanwhile wait for the lock.
-  void begin_sweep();
-  std::size_t sweep_hidden(AtomTableFacts& facts, FreedPages freed);
-  void end_sweep();
+  void begin_sweep() TARE_ACQUIRES(mutex_);
+  std::size_t sweep_hidden(AtomTableFacts& facts, FreedPages freed) TARE_REQUIRES(mutex_);
+  void end_sweep() TARE_RELEASES(mutex_);
   // All three steps, unless another thread sweeps. Returns false if one does.
   bool try_sweep(AtomTableFacts& facts);
 
@@ -99,8 +98,8 @@ class alignas(64) AtomShard {
   void visit_malloced(Visit&& visit);
 
   // Around a fork, in a child too.
-  void lock_for_fork() { mutex_.lock(); }
-  void unlock_after_fork() { mutex_.unlock(); }
+  void lock_for_fork() TARE_ACQUIRES(mutex_) { mutex_.lock(); }
+  void unlock_after_fork() TARE_RELEASES(mutex_) { mutex_.unlock(); }
 
   // Before the table is destroyed: frees everything without references. True if then nothing is left.
   bool abandon(AtomTableFacts& facts);
@@ -157,17 +156,17 @@ class alignas(64) AtomShard {
   static constexpr std::uint64_t kHidden = 1;
 
   // For holders of the lock.
-  BucketArray array() const { return BucketArray::unpacked(own_array_); }
+  BucketArray array() const TARE_REQUIRES(mutex_) { return BucketArray::unpacked(own_array_); }
   bool is_hidden() const { return array_.load(std::memory_order_relaxed) == kHidden; }
   // True if no search without the lock can be under way here.
   bool has_no_readers() const { return shared_details::is_single_threaded() || is_hidden(); }
 
   template <class ForEachAtom>
-  bool rebuild(std::size_t bucket_count, AtomTableFacts& facts, ForEachAtom&& for_each_atom);
-  bool grow(AtomTableFacts& facts);
-  void replace(const BucketArray& array, TablePages& pages);
-  void free_retired(TablePages& pages);
-  void remove_dead(std::size_t left, AtomTableFacts& facts);
+  bool rebuild(std::size_t bucket_count, AtomTableFacts& facts, ForEachAtom&& for_each_atom) TARE_REQUIRES(mutex_);
+  bool grow(AtomTableFacts& facts) TARE_REQUIRES(mutex_);
+  void replace(const BucketArray& array, TablePages& pages) TARE_REQUIRES(mutex_);
+  void free_retired(TablePages& pages) TARE_REQUIRES(mutex_);
+  void remove_dead(std::size_t left, AtomTableFacts& facts) TARE_REQUIRES(mutex_);
   // Doubled: by half would save 1.3 bytes an atom on average over all sizes (8.9 now), and moves every atom twice in a
   // lifetime instead of once: 30 ns of the 95 that making an atom of 164,334 took. The first bucket becomes four at
   // once, which spares moves and costs no memory; with four after four a table of 1,000 had 50 bytes an atom for 42.
@@ -176,16 +175,16 @@ class alignas(64) AtomShard {
   AtomMutex mutex_;
   std::atomic<std::uint32_t> count_{0};
   std::atomic<std::uint64_t> array_{0};  // BucketArray::packed, for searches: own_array_ or kHidden
-  std::uint64_t own_array_ = 0;
-  AtomSlabs slabs_;
+  std::uint64_t own_array_ TARE_GUARDED_BY(mutex_) = 0;
+  AtomSlabs slabs_ TARE_GUARDED_BY(mutex_);
   // Small arrays that searches may still read: freed, all at once, when there is no room for another.
-  std::uint32_t retired_count_ = 0;
-  std::uint64_t retired_[kRetired] = {};
+  std::uint32_t retired_count_ TARE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t retired_[kRetired] TARE_GUARDED_BY(mutex_) = {};
 };
 
 template <class Visit>
 void AtomShard::visit_malloced(Visit&& visit) {
-  const std::lock_guard<AtomMutex> lock(mutex_);
+  const Lock lock(mutex_);
   const auto visit_array = [&visit](std::uint64_t packed) {
     const BucketArray array = BucketArray::unpacked(packed);
     if (!array.is_empty() && array.mapped_bytes() == 0) visit(&array.bucket(0));

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <utility>
 
@@ -20,6 +19,7 @@
 #include "lib/atoms/table_blocks.h"
 #include "lib/atoms/unused_atoms.h"
 #include "lib/fork/at_fork.h"
+#include "lib/fork/mutex.h"
 #include "tare/static_atoms.h"
 
 namespace tare {
@@ -98,7 +98,7 @@ struct AtomTable::Books {
 
   // To wait for readers takes 1 us and more: as long as sweeping 200 atoms, of which a small table's shard has fewer.
   // So there is one wait for several shards, in which no atom is found until all of them are swept: 0.1 ms.
-  std::size_t sweep() {
+  std::size_t sweep() TARE_UNCHECKED_LOCKS {
     constexpr std::size_t kAtomsAtOnce = 16 * 1024;
     std::size_t freed = 0;
     for (std::size_t i = 0; i < kShards;) {
@@ -138,8 +138,8 @@ struct AtomTable::Books {
 };
 
 struct AtomTables {
-  std::mutex mutex;
-  AtomTable::Books* by_id[kMostTables + 1] = {};
+  Mutex mutex;
+  AtomTable::Books* by_id[kMostTables + 1] TARE_GUARDED_BY(mutex) = {};
 };
 TARE_STATE constinit AtomTables all_atom_tables;
 
@@ -148,15 +148,24 @@ namespace {
 // All tables' locks, from those of the list down. No thread waits for one of these while it holds one further down, or
 // of a later shard.
 template <class CallTable>
-void for_each_table(CallTable&& call) {
+void for_each_table(CallTable&& call) TARE_REQUIRES(all_atom_tables.mutex) {
   for (AtomTable::Books* books : all_atom_tables.by_id) {
     if (books != nullptr) call(*books);
   }
 }
 
-void unlock_tables() {
+void lock_tables() TARE_UNCHECKED_LOCKS {
+  all_atom_tables.mutex.lock();
+  for_each_table([](AtomTable::Books& books) TARE_UNCHECKED_LOCKS {
+    for (AtomShard& shard : books.shards) shard.lock_for_fork();
+    books.facts.pages.lock_for_fork();
+  });
+  atom_range::lock_for_fork();
+}
+
+void unlock_tables() TARE_UNCHECKED_LOCKS {
   atom_range::unlock_after_fork();
-  for_each_table([](AtomTable::Books& books) {
+  for_each_table([](AtomTable::Books& books) TARE_UNCHECKED_LOCKS {
     books.facts.pages.unlock_after_fork();
     for (AtomShard& shard : books.shards) shard.unlock_after_fork();
   });
@@ -165,12 +174,7 @@ void unlock_tables() {
 
 constexpr at_fork::Steps kAtomForkSteps{.before =
                                             [] {
-                                              all_atom_tables.mutex.lock();
-                                              for_each_table([](AtomTable::Books& books) {
-                                                for (AtomShard& shard : books.shards) shard.lock_for_fork();
-                                                books.facts.pages.lock_for_fork();
-                                              });
-                                              atom_range::lock_for_fork();
+                                              lock_tables();
                                               atom_readers::lock_for_fork();
                                             },
                                         .in_parent =
@@ -223,7 +227,7 @@ AtomTable::AtomTable(const AtomTableOptions& options) {
   at_fork::guard(at_fork::Part::AtomTables, kAtomForkSteps);
   auto* made = new (memory) Books;
   {
-    const std::lock_guard<std::mutex> lock(all_atom_tables.mutex);
+    const Lock lock(all_atom_tables.mutex);
     std::size_t id = 1;
     while (id <= kMostTables && all_atom_tables.by_id[id] != nullptr) ++id;
     if (id <= kMostTables) {
@@ -257,7 +261,7 @@ AtomTable::~AtomTable() {
   if (books_ == nullptr) return;
   {
     // From here on no release finds the table, and none is sweeping it.
-    const std::lock_guard<std::mutex> lock(all_atom_tables.mutex);
+    const Lock lock(all_atom_tables.mutex);
     all_atom_tables.by_id[books_->facts.pages.id()] = nullptr;
   }
   bool is_empty = true;
@@ -269,15 +273,10 @@ AtomTable::~AtomTable() {
 
 namespace {
 
-[[gnu::noinline]] void tell_unused_atoms(const SharedHeader* block, atom_readers::ThreadRecord& thread) {
-  constexpr std::uint32_t kMostUntold = 32;
-  // Held while the table is used: it may be about to go. Held while the table is used, because another thread may
-  // destroy it. A thread that can't get it keeps counting.
-  const std::unique_lock<std::mutex> lock(all_atom_tables.mutex, std::try_to_lock);
-  if (!lock.owns_lock()) {
-    thread.unused_limit = thread.unused_count + kMostUntold;
-    return;
-  }
+constexpr std::uint32_t kMostUntold = 32;
+
+void count_unused_atoms(const SharedHeader* block, atom_readers::ThreadRecord& thread)
+    TARE_REQUIRES(all_atom_tables.mutex) {
   const std::uint32_t told = std::exchange(thread.unused_count, 0);
   AtomTable::Books* books = all_atom_tables.by_id[atom_range::owner_of(block)];
   if (books == nullptr) return;  // the table is gone
@@ -293,6 +292,17 @@ namespace {
   books->next_swept = (next + 1) % kShards;
   books->shards[next].try_sweep(books->facts);
   if (next == 0) books->set_step();
+}
+
+// The lock is held while the table is used, because another thread may destroy it. A thread that can't get it keeps
+// counting.
+[[gnu::noinline]] void tell_unused_atoms(const SharedHeader* block, atom_readers::ThreadRecord& thread) {
+  if (!all_atom_tables.mutex.try_lock()) {
+    thread.unused_limit = thread.unused_count + kMostUntold;
+    return;
+  }
+  count_unused_atoms(block, thread);
+  all_atom_tables.mutex.unlock();
 }
 
 Atom too_long_or_no_table(AtomTable::Books* books) {

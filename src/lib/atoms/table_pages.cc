@@ -1,7 +1,6 @@
 #include "lib/atoms/table_pages.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "lib/atoms/range.h"
 
@@ -19,7 +18,7 @@ void TablePages::free(const PageRun& run, FreedPages pages) {
 }
 
 CageResult<PageRun> TablePages::allocate_small(std::size_t size_bytes) {
-  const std::lock_guard<AtomMutex> lock(mutex_);
+  const Lock lock(mutex_);
   if (next_ == end_) {
     const CageResult<PageRun> got = allocate(atom_range::page_bytes());
     if (!got) return got.error();
@@ -54,7 +53,7 @@ void TablePages::leave(Held held) {
 }
 
 void TablePages::add_use(AtomTableUse& use) {
-  const std::lock_guard<AtomMutex> lock(mutex_);
+  const Lock lock(mutex_);
   use.mapped_bytes += small_bytes_;
   use.unfilled_bytes += static_cast<std::size_t>(end_ - next_) + small_pages_ * sizeof(Page);
 }

@@ -34,13 +34,13 @@ class TablePages {
 
   // When the table is destroyed: the shared pages become free, or ownerless if one of their atoms still has references.
   enum class Held : std::uint8_t { None, Some };
-  void leave(Held held);
+  void leave(Held held) TARE_UNCHECKED_LOCKS;  // the table ends, and has no other threads
 
   void add_use(AtomTableUse& use);
 
   // Around a fork, in a child too.
-  void lock_for_fork() { mutex_.lock(); }
-  void unlock_after_fork() { mutex_.unlock(); }
+  void lock_for_fork() TARE_ACQUIRES(mutex_) { mutex_.lock(); }
+  void unlock_after_fork() TARE_RELEASES(mutex_) { mutex_.unlock(); }
 
   // True if the contents of the pages, atoms and hash tables, are reported to the recorder.
   bool is_recorded() const { return pool_ != 0; }
@@ -56,12 +56,13 @@ class TablePages {
 
   tare_pool pool_ = 0;
   std::uint8_t id_ = 0;
-  AtomMutex mutex_;  // guards the shared pages
-  std::uint32_t first_page_ = 0;
-  std::byte* next_ = nullptr;
-  std::byte* end_ = nullptr;
-  std::size_t small_pages_ = 0;
-  std::size_t small_bytes_ = 0;
+  AtomMutex mutex_;
+  // The shared pages.
+  std::uint32_t first_page_ TARE_GUARDED_BY(mutex_) = 0;
+  std::byte* next_ TARE_GUARDED_BY(mutex_) = nullptr;
+  std::byte* end_ TARE_GUARDED_BY(mutex_) = nullptr;
+  std::size_t small_pages_ TARE_GUARDED_BY(mutex_) = 0;
+  std::size_t small_bytes_ TARE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace tare

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <new>
 
 #include "lib/cage/cage_locks.h"
@@ -12,6 +11,7 @@
 #include "lib/cage/system_pages.h"
 #include "lib/fork/at_fork.h"
 #include "lib/fork/living.h"
+#include "lib/fork/mutex.h"
 #include "tare/internal/poison.h"
 
 // Defined in programs with the leak sanitizer. Objects that are reachable from a cage aren't leaks; the sanitizer reads
@@ -24,7 +24,7 @@ __attribute__((weak)) void __lsan_unregister_root_region(const void* begin, std:
 namespace tare {
 
 struct CageLock : LivingLinks<CageLock> {
-  std::mutex mutex;
+  Mutex mutex;
 };
 TARE_STATE constinit Living<CageLock> all_cage_locks;
 
@@ -44,12 +44,12 @@ constexpr std::size_t kMostAhead = kHugePage;
 
 constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) & ~(unit - 1); }
 
-void unlock(CageLock& lock) { lock.mutex.unlock(); }
+void lock(CageLock& one) TARE_UNCHECKED_LOCKS { one.mutex.lock(); }
+void unlock(CageLock& one) TARE_UNCHECKED_LOCKS { one.mutex.unlock(); }
 
-constexpr at_fork::Steps kCageForkSteps{
-    .before = [] { all_cage_locks.lock_for_fork([](CageLock& lock) { lock.mutex.lock(); }); },
-    .in_parent = [] { all_cage_locks.unlock_after_fork(unlock); },
-    .in_child = [] { all_cage_locks.unlock_after_fork(unlock); }};
+constexpr at_fork::Steps kCageForkSteps{.before = [] { all_cage_locks.lock_for_fork(lock); },
+                                        .in_parent = [] { all_cage_locks.unlock_after_fork(unlock); },
+                                        .in_child = [] { all_cage_locks.unlock_after_fork(unlock); }};
 
 // The options with the defaults filled in, or sizes of 0 if they contradict each other.
 CageOptions settled(CageOptions o) noexcept {
@@ -145,11 +145,10 @@ struct Cage::Books : CageLock {
   const std::size_t page_bytes;
   const HugePages huge_pages;
 
-  // The mutex guards the members below.
-  std::size_t committed_end;
-  std::size_t inaccessible_pages = 0;  // below committed_end, by decommit()
-  PageRuns::Entry* const entries;
-  PageRuns runs;
+  std::size_t committed_end TARE_GUARDED_BY(mutex);
+  std::size_t inaccessible_pages TARE_GUARDED_BY(mutex) = 0;  // below committed_end, by decommit()
+  PageRuns::Entry* const entries;                             // these too
+  PageRuns runs TARE_GUARDED_BY(mutex);
 
   std::byte* address(std::uint32_t page) const noexcept { return base + std::size_t{page} * page_bytes; }
   std::uint32_t page_of(const std::byte* at) const noexcept {
@@ -157,10 +156,10 @@ struct Cage::Books : CageLock {
   }
 
   // Makes everything below the frontier accessible; false if the kernel refuses.
-  bool commit_to_frontier() noexcept {
+  bool commit_to_frontier() noexcept TARE_REQUIRES(mutex) {
     const std::size_t frontier = std::size_t{runs.frontier()} * page_bytes;
     if (frontier <= committed_end) return true;
-    const auto add = [&](std::size_t end) {
+    const auto add = [&](std::size_t end) TARE_REQUIRES(mutex) {
       if (!system_pages::make_accessible(base + committed_end, end - committed_end)) return false;
       committed_end = end;
       return true;
@@ -172,7 +171,8 @@ struct Cage::Books : CageLock {
   }
 
   // [begin, end) as pages; ends the program if they aren't pages that a run may have.
-  std::pair<std::uint32_t, std::uint32_t> pages(const std::byte* begin, std::size_t bytes) const noexcept {
+  std::pair<std::uint32_t, std::uint32_t> pages(const std::byte* begin, std::size_t bytes) const noexcept
+      TARE_REQUIRES(mutex) {
     const auto offset = static_cast<std::size_t>(begin - base);
     const std::size_t end = std::size_t{runs.frontier()} * page_bytes;
     if (offset % page_bytes != 0 || bytes % page_bytes != 0 || offset < guard_bytes || offset > end ||
@@ -183,7 +183,7 @@ struct Cage::Books : CageLock {
     return {first, first + static_cast<std::uint32_t>(bytes / page_bytes)};
   }
 
-  void mark_inaccessible(std::uint32_t first, std::uint32_t end, bool value) noexcept {
+  void mark_inaccessible(std::uint32_t first, std::uint32_t end, bool value) noexcept TARE_REQUIRES(mutex) {
     for (std::uint32_t page = first; page < end; ++page) {
       if (entries[page].inaccessible == value) continue;
       entries[page].inaccessible = value;
@@ -191,7 +191,7 @@ struct Cage::Books : CageLock {
     }
   }
 
-  bool any_inaccessible(std::uint32_t first, std::uint32_t end) const noexcept {
+  bool any_inaccessible(std::uint32_t first, std::uint32_t end) const noexcept TARE_REQUIRES(mutex) {
     return inaccessible_pages != 0 &&
            std::any_of(entries + first, entries + end, [](const PageRuns::Entry& e) { return e.inaccessible; });
   }
@@ -260,7 +260,7 @@ CageResult<PageRun> Cage::allocate(std::size_t size_bytes, std::size_t alignment
   const std::size_t remainder = (std::size_t{0} - reinterpret_cast<std::uintptr_t>(b.base) / b.page_bytes) & (unit - 1);
   if (unit > PageRuns::kMostPages) return CageError::Exhausted;
 
-  const std::lock_guard lock(b.mutex);
+  const Lock lock(b.mutex);
   const PageRuns::Run run = b.runs.take(pages, static_cast<std::uint32_t>(unit), static_cast<std::uint32_t>(remainder));
   if (run.pages == 0) return CageError::Exhausted;
   if (!b.commit_to_frontier()) {
@@ -277,7 +277,7 @@ void Cage::free(const PageRun& run, FreedPages pages) noexcept {
   if (run.data == nullptr) return;
   if (!contains(run.data)) stop("free() of what isn't in the cage", run.data);
   Books& b = *books_;
-  const std::lock_guard lock(b.mutex);
+  const Lock lock(b.mutex);
   const std::uint32_t first = b.page_of(run.data);
   const std::uint32_t count = b.runs.used_pages_at(first);
   if (count == 0 || b.address(first) != run.data || std::size_t{count} * b.page_bytes != run.size_bytes) {
@@ -297,7 +297,7 @@ void Cage::free(const PageRun& run, FreedPages pages) noexcept {
 
 bool Cage::decommit(std::byte* begin, std::size_t size_bytes) noexcept {
   Books& b = *books_;
-  const std::lock_guard lock(b.mutex);
+  const Lock lock(b.mutex);
   const auto [first, end] = b.pages(begin, size_bytes);
   if (!system_pages::make_inaccessible(begin, size_bytes)) return false;
   b.mark_inaccessible(first, end, true);
@@ -306,7 +306,7 @@ bool Cage::decommit(std::byte* begin, std::size_t size_bytes) noexcept {
 
 bool Cage::commit(std::byte* begin, std::size_t size_bytes) noexcept {
   Books& b = *books_;
-  const std::lock_guard lock(b.mutex);
+  const Lock lock(b.mutex);
   const auto [first, end] = b.pages(begin, size_bytes);
   if (!b.any_inaccessible(first, end)) return true;
   if (!system_pages::make_accessible(begin, size_bytes)) return false;
@@ -316,7 +316,7 @@ bool Cage::commit(std::byte* begin, std::size_t size_bytes) noexcept {
 
 void Cage::discard(std::byte* begin, std::size_t size_bytes) noexcept {
   Books& b = *books_;
-  const std::lock_guard lock(b.mutex);
+  const Lock lock(b.mutex);
   b.pages(begin, size_bytes);  // checks
   system_pages::return_contents(begin, size_bytes);
 }
@@ -324,7 +324,7 @@ void Cage::discard(std::byte* begin, std::size_t size_bytes) noexcept {
 std::size_t Cage::trim(std::size_t keep_bytes) noexcept {
   if (books_ == nullptr) return 0;
   Books& b = *books_;
-  const std::lock_guard lock(b.mutex);
+  const Lock lock(b.mutex);
   std::size_t returned = 0;
   const auto kept = static_cast<std::uint32_t>(std::min<std::size_t>(keep_bytes / b.page_bytes, PageRuns::kMostPages));
   b.runs.clean_stale(kept, [&](std::uint32_t first, std::uint32_t pages) {
@@ -337,7 +337,7 @@ std::size_t Cage::trim(std::size_t keep_bytes) noexcept {
 CageUse Cage::use() const noexcept {
   if (books_ == nullptr) return {};
   Books& b = *books_;
-  const std::lock_guard lock(b.mutex);
+  const Lock lock(b.mutex);
   return {.wanted_bytes = b.wanted_bytes,
           .reserved_bytes = b.size_bytes,
           .committed_bytes = b.committed_end - b.guard_bytes - b.inaccessible_pages * b.page_bytes,
@@ -350,7 +350,7 @@ CageUse Cage::use() const noexcept {
 std::size_t Cage::resident_bytes() const noexcept {
   if (books_ == nullptr) return 0;
   Books& b = *books_;
-  const std::lock_guard lock(b.mutex);
+  const Lock lock(b.mutex);
   return system_pages::resident_bytes(b.base, b.committed_end);
 }
 

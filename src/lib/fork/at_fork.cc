@@ -4,15 +4,15 @@
 
 #include <array>
 #include <atomic>
-#include <mutex>
 
+#include "lib/fork/mutex.h"
 #include "lib/loader/loaded_object.h"
 #include "tare/internal/export.h"
 
 namespace tare::at_fork {
 
 struct Guards {
-  std::mutex mutex;  // held through a fork
+  Mutex mutex;  // held through a fork
   std::array<std::atomic<const Steps*>, kParts> steps{};
 };
 TARE_STATE constinit Guards guards;
@@ -22,7 +22,7 @@ TARE_STATE constinit thread_local int handlers_begun = 0;
 
 namespace {
 
-void before() {
+void before() TARE_UNCHECKED_LOCKS {
   if (handlers_begun++ != 0) return;
   guards.mutex.lock();
   for (const std::atomic<const Steps*>& part : guards.steps) {
@@ -30,7 +30,7 @@ void before() {
   }
 }
 
-void after(void (*Steps::*step)()) {
+void after(void (*Steps::*step)()) TARE_UNCHECKED_LOCKS {
   if (--handlers_begun != 0) return;
   for (std::size_t i = kParts; i-- > 0;) {
     if (const Steps* steps = guards.steps[i].load(std::memory_order_relaxed); steps != nullptr) (steps->*step)();
@@ -52,7 +52,7 @@ void guard(Part part, const Steps& steps) noexcept {
   if (place.load(std::memory_order_acquire) != nullptr) return;
   // Forks will call into the plug-in with this copy, as long as the one with the guards is there.
   if (!loaded_object::is_same(&steps, &guards)) loaded_object::keep(&steps);
-  const std::lock_guard<std::mutex> lock(guards.mutex);
+  const Lock lock(guards.mutex);
   place.store(&steps, std::memory_order_release);
 }
 

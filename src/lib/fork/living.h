@@ -1,7 +1,7 @@
 // The objects of one kind that live in the process, so that a fork can take the locks of all of them.
 #pragma once
 
-#include <mutex>
+#include "lib/fork/mutex.h"
 
 namespace tare {
 
@@ -16,7 +16,7 @@ template <class Object>
 class Living {
  public:
   void add(Object& object) noexcept {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const Lock lock(mutex_);
     object.next_living = first_;
     object.previous_living = nullptr;
     if (first_ != nullptr) first_->previous_living = &object;
@@ -25,26 +25,26 @@ class Living {
 
   // Before the object is destroyed. Waits for a fork that has its lock.
   void remove(Object& object) noexcept {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const Lock lock(mutex_);
     (object.previous_living == nullptr ? first_ : object.previous_living->next_living) = object.next_living;
     if (object.next_living != nullptr) object.next_living->previous_living = object.previous_living;
   }
 
   // Around a fork: the list stays locked between the two.
   template <class Call>
-  void lock_for_fork(Call&& call) noexcept {
+  void lock_for_fork(Call&& call) noexcept TARE_UNCHECKED_LOCKS {
     mutex_.lock();
     for (Object* object = first_; object != nullptr; object = object->next_living) call(*object);
   }
   template <class Call>
-  void unlock_after_fork(Call&& call) noexcept {
+  void unlock_after_fork(Call&& call) noexcept TARE_UNCHECKED_LOCKS {
     for (Object* object = first_; object != nullptr; object = object->next_living) call(*object);
     mutex_.unlock();
   }
 
  private:
-  std::mutex mutex_;
-  Object* first_ = nullptr;
+  Mutex mutex_;
+  Object* first_ TARE_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace tare

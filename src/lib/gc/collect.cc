@@ -1,7 +1,6 @@
 // A collection all at once, and the end of every collection.
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "lib/gc/heap/heap_impl.h"
@@ -45,7 +44,7 @@ void HeapImpl::end_marking(Marker& marker, Extent extent, StackState stack) noex
   {
     // Where other threads have roots here, they can't make a weak one strong meanwhile. Call-backs, which may have such
     // roots, come after the lock, when none of these is weak and dead any more.
-    const std::lock_guard lock(locks().cross_roots);
+    const Lock lock(locks().cross_roots);
     marker.mark_cross_roots();
     if (stack == StackState::MayHoldPointers) marker.mark_stack();
     marker.finish_strong();

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cinttypes>
 #include <map>
-#include <mutex>
 #include <unordered_map>
 
 #include "lib/fork/at_fork.h"
+#include "lib/fork/mutex.h"
 #include "lib/loader/one_of_process.h"
 #include "tare/internal/export.h"
 
@@ -46,9 +46,9 @@ struct Account {
 };
 
 struct Ledger {
-  std::mutex mutex;
-  std::uint64_t serial = 0;
-  std::unordered_map<const void*, Account> accounts;
+  Mutex mutex;
+  std::uint64_t serial TARE_GUARDED_BY(mutex) = 0;
+  std::unordered_map<const void*, Account> accounts TARE_GUARDED_BY(mutex);
 };
 
 TARE_STATE constinit std::atomic<Ledger*> the_ledger{nullptr};
@@ -82,9 +82,11 @@ using ref_ledger_details::Stack;
 
 Ledger& ledger();
 
-constexpr at_fork::Steps kRefLedgerForkSteps{.before = [] { ledger().mutex.lock(); },
-                                             .in_parent = [] { ledger().mutex.unlock(); },
-                                             .in_child = [] { ledger().mutex.unlock(); }};
+void lock_for_fork() TARE_UNCHECKED_LOCKS { ledger().mutex.lock(); }
+void unlock_after_fork() TARE_UNCHECKED_LOCKS { ledger().mutex.unlock(); }
+
+constexpr at_fork::Steps kRefLedgerForkSteps{
+    .before = lock_for_fork, .in_parent = unlock_after_fork, .in_child = unlock_after_fork};
 
 Ledger& ledger() {
   at_fork::guard(at_fork::Part::RefLedger, kRefLedgerForkSteps);
@@ -134,7 +136,7 @@ void print_frame(std::FILE* to, const void* address) {
 void RefLedger::enter(const void* object, std::string_view type, std::size_t size_bytes) noexcept {
   const Stack stack = callers();
   Ledger& all = ledger();
-  const std::lock_guard lock(all.mutex);
+  const Lock lock(all.mutex);
   Account& account = all.accounts[object];
   account = {
       .type = type, .size_bytes = size_bytes, .serial = ++all.serial, .in_nobodys_name = 1, .sites = {}, .holders = {}};
@@ -143,14 +145,14 @@ void RefLedger::enter(const void* object, std::string_view type, std::size_t siz
 
 void RefLedger::leave(const void* object) noexcept {
   Ledger& all = ledger();
-  const std::lock_guard lock(all.mutex);
+  const Lock lock(all.mutex);
   all.accounts.erase(object);
 }
 
 void RefLedger::add(const void* object, const void* holder) noexcept {
   const Stack stack = callers();
   Ledger& all = ledger();
-  const std::lock_guard lock(all.mutex);
+  const Lock lock(all.mutex);
   const auto found = all.accounts.find(object);
   if (found == all.accounts.end()) return;  // immortal
   Account& account = found->second;
@@ -165,7 +167,7 @@ void RefLedger::add(const void* object, const void* holder) noexcept {
 void RefLedger::drop(const void* object, const void* holder) noexcept {
   const Stack stack = callers();
   Ledger& all = ledger();
-  const std::lock_guard lock(all.mutex);
+  const Lock lock(all.mutex);
   const auto found = all.accounts.find(object);
   if (found == all.accounts.end()) return;
   Account& account = found->second;
@@ -181,7 +183,7 @@ void RefLedger::drop(const void* object, const void* holder) noexcept {
 
 void RefLedger::pass(const void* object, const void* from, const void* to) noexcept {
   Ledger& all = ledger();
-  const std::lock_guard lock(all.mutex);
+  const Lock lock(all.mutex);
   const auto found = all.accounts.find(object);
   if (found == all.accounts.end()) return;
   Account& account = found->second;
@@ -205,7 +207,7 @@ void RefLedger::pass(const void* object, const void* from, const void* to) noexc
 
 std::size_t RefLedger::size() noexcept {
   Ledger& all = ledger();
-  const std::lock_guard lock(all.mutex);
+  const Lock lock(all.mutex);
   return all.accounts.size();
 }
 
@@ -213,7 +215,7 @@ std::vector<RefAccount> RefLedger::accounts() {
   Ledger& all = ledger();
   std::vector<RefAccount> out;
   {
-    const std::lock_guard lock(all.mutex);
+    const Lock lock(all.mutex);
     out.reserve(all.accounts.size());
     for (const auto& [object, account] : all.accounts) out.push_back(described(object, account));
   }

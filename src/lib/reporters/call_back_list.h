@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <list>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,7 +17,7 @@ template <typename CallBack>
 class CallBackList {
  public:
   std::uint64_t add(std::string name, CallBack call_back) {
-    const std::lock_guard held(locks_.mutex);
+    const Lock held(locks_.mutex);
     const std::uint64_t id = ++last_id_;
     entries_.push_back({id, std::move(name), std::move(call_back)});
     return id;
@@ -27,9 +26,9 @@ class CallBackList {
   // When it returns, the call-back isn't running (unless it is the caller) and won't run again.
   void remove(std::uint64_t id) noexcept {
     Entries gone;  // functions may hold handles: destroyed without the lock
-    std::unique_lock held(locks_.mutex);
+    Lock held(locks_.mutex);
     const bool is_inside = locks_.is_running_here(id);
-    if (!is_inside) locks_.call_ended.wait(held, [this, id] { return locks_.running_id != id; });
+    if (!is_inside) locks_.wait_for_end(id);
     const auto entry =
         std::find_if(entries_.begin(), entries_.end(), [id](const Entry& each) { return each.id == id; });
     if (entry == entries_.end()) return;
@@ -43,16 +42,16 @@ class CallBackList {
 
   void clear() {
     Entries gone;
-    const std::lock_guard held(locks_.mutex);
+    const Lock held(locks_.mutex);
     gone.swap(entries_);
   }
 
   // Calls visit(name, call_back) for each. One pass at a time, others wait: not from a call-back.
   template <typename Visit>
   void for_each(Visit&& visit) {
-    const std::lock_guard one_at_a_time(locks_.pass);
+    const Lock one_at_a_time(locks_.pass);
     Entries gone;
-    std::unique_lock held(locks_.mutex);
+    Lock held(locks_.mutex);
     locks_.running_thread = std::this_thread::get_id();
     for (auto entry = entries_.begin(); entry != entries_.end();) {
       // A thread that a forked child doesn't have may have left one that was removed.
@@ -79,9 +78,9 @@ class CallBackList {
   };
   using Entries = std::list<Entry>;  // entries keep their places while others come and go
 
-  CallBackLocks locks_;  // for the members below
-  Entries entries_;
-  std::uint64_t last_id_ = 0;
+  CallBackLocks locks_;
+  Entries entries_ TARE_GUARDED_BY(locks_.mutex);
+  std::uint64_t last_id_ TARE_GUARDED_BY(locks_.mutex) = 0;
 };
 
 }  // namespace tare

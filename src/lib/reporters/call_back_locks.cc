@@ -11,18 +11,18 @@ TARE_STATE constinit Living<CallBackLocks> all_call_back_locks;
 
 namespace {
 
-void unlock_call_backs(CallBackLocks& locks) { locks.mutex.unlock(); }
+void lock_call_backs(CallBackLocks& locks) TARE_UNCHECKED_LOCKS { locks.mutex.lock(); }
+void unlock_call_backs(CallBackLocks& locks) TARE_UNCHECKED_LOCKS { locks.mutex.unlock(); }
+
+void restart_call_backs(CallBackLocks& locks) TARE_UNCHECKED_LOCKS {
+  locks.restart_in_child();
+  locks.mutex.unlock();
+}
 
 constexpr at_fork::Steps kReporterForkSteps{
-    .before = [] { all_call_back_locks.lock_for_fork([](CallBackLocks& locks) { locks.mutex.lock(); }); },
+    .before = [] { all_call_back_locks.lock_for_fork(lock_call_backs); },
     .in_parent = [] { all_call_back_locks.unlock_after_fork(unlock_call_backs); },
-    .in_child =
-        [] {
-          all_call_back_locks.unlock_after_fork([](CallBackLocks& locks) {
-            locks.restart_in_child();
-            unlock_call_backs(locks);
-          });
-        }};
+    .in_child = [] { all_call_back_locks.unlock_after_fork(restart_call_backs); }};
 
 }  // namespace
 
@@ -33,12 +33,18 @@ CallBackLocks::CallBackLocks() {
 
 CallBackLocks::~CallBackLocks() { all_call_back_locks.remove(*this); }
 
+void CallBackLocks::wait_for_end(std::uint64_t id) {
+  std::unique_lock held(mutex.native(), std::adopt_lock);
+  while (running_id == id) call_ended.wait(held);
+  static_cast<void>(held.release());  // the caller's
+}
+
 void CallBackLocks::restart_in_child() {
   // Made anew, not destroyed: that would wait for the threads that were waiting.
   new (&call_ended) std::condition_variable;
   if (running_id != kNone && running_thread == std::this_thread::get_id()) return;  // a call-back forks
   running_id = kNone;
-  new (&pass) std::mutex;
+  new (&pass) Mutex;
 }
 
 }  // namespace tare

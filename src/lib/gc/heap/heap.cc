@@ -1,6 +1,5 @@
 #include "tare/gc/heap.h"
 
-#include <mutex>
 #include <new>
 
 #include "lib/gc/heap/heap_impl.h"
@@ -58,7 +57,7 @@ void HeapImpl::destroy(HeapCore* core) noexcept {
 
 void HeapImpl::drop_roots() noexcept {
   for (RootList& roots : roots_) roots.clear();
-  const std::lock_guard lock(locks().cross_roots);
+  const Lock lock(locks().cross_roots);
   for (CrossRootList& roots : cross_roots_) roots.clear();
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 
 #include "lib/gc/heap/heap_impl.h"
 #include "lib/gc/heap/types.h"
@@ -170,15 +169,15 @@ class GraphWriter {
       ++header_.roots;
       return true;
     };
-    const auto add_all = [&](auto&& of_kind, std::uint32_t flag) {
-      of_kind(RootKind::Strong).for_each([&](const void* root) { add(root, flag); });
-      of_kind(RootKind::Located).for_each_located([&](const void* root, const SourceLocation& where) {
+    const auto add_all = [&](const auto& strong, const auto& located, std::uint32_t flag) {
+      strong.for_each([&](const void* root) { add(root, flag); });
+      located.for_each_located([&](const void* root, const SourceLocation& where) {
         if (add(root, flag)) located_.push({where, static_cast<std::uint32_t>(header_.roots - 1)});
       });
     };
-    add_all([&](RootKind kind) -> auto& { return heap_.roots(kind); }, 0);
-    const std::lock_guard lock(locks().cross_roots);
-    add_all([&](RootKind kind) -> auto& { return heap_.cross_roots(kind); }, kCrossThread);
+    add_all(heap_.roots(RootKind::Strong), heap_.roots(RootKind::Located), 0);
+    const Lock lock(locks().cross_roots);
+    add_all(heap_.cross_roots(RootKind::Strong), heap_.cross_roots(RootKind::Located), kCrossThread);
   }
 
   void write_places() noexcept {

@@ -13,6 +13,7 @@
 #include "lib/gc/pages/space.h"
 #include "lib/gc/roots/root_ring.h"
 #include "lib/gc/roots/stacks.h"
+#include "lib/gc/threads/locks.h"
 #include "lib/gc/threads/pauses.h"
 #include "tare/gc/heap.h"
 
@@ -91,14 +92,16 @@ class HeapImpl final : public HeapCore {
   void add_types(Rows<TypeUse>& types) noexcept;             // by number, including types without objects
   Space& space() noexcept { return space_; }
   RootList& roots(RootKind kind) noexcept { return roots_[static_cast<std::size_t>(kind)]; }
-  CrossRootList& cross_roots(RootKind kind) noexcept { return cross_roots_[static_cast<std::size_t>(kind)]; }
+  CrossRootList& cross_roots(RootKind kind) noexcept TARE_REQUIRES(locks().cross_roots) {
+    return cross_roots_[static_cast<std::size_t>(kind)];
+  }
   // each(object), for all roots that keep theirs.
   template <class Each>
   void for_each_strong_root(const Each& each) {
     for (const RootKind kind : {RootKind::Strong, RootKind::Located}) roots(kind).for_each(each);
   }
   template <class Each>
-  void for_each_strong_cross_root(const Each& each) {  // holding their lock
+  void for_each_strong_cross_root(const Each& each) TARE_REQUIRES(locks().cross_roots) {
     for (const RootKind kind : {RootKind::Strong, RootKind::Located}) cross_roots(kind).for_each(each);
   }
   Stacks& stacks() noexcept { return stacks_; }
@@ -230,7 +233,7 @@ class HeapImpl final : public HeapCore {
   PageList large_;
   std::uint32_t pooled_ = 0;  // empty pages of one unit
   RootList roots_[kRootKinds];
-  CrossRootList cross_roots_[kRootKinds];
+  CrossRootList cross_roots_[kRootKinds] TARE_GUARDED_BY(locks().cross_roots);
   Rows<Prefinalizer> prefinalizers_;
   Rows<std::uint32_t> mark_stack_;
 

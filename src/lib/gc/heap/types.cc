@@ -1,5 +1,4 @@
 #include <array>
-#include <mutex>
 
 #include "lib/gc/heap/types.h"
 #include "lib/gc/threads/locks.h"
@@ -15,7 +14,7 @@ constinit std::array<TypeInfo, kMostTypes> types_by_index{};
 std::uint32_t register_type(const TypeInfo& info, std::atomic<std::uint32_t>& index) noexcept {
   // Before the lock: the loader's is taken, and a thread that has that may wait for this one.
   loaded_object::keep(reinterpret_cast<const void*>(info.trace));
-  const std::lock_guard lock(locks().types);
+  const Lock lock(locks().types);
   std::uint32_t number = index.load(std::memory_order_relaxed);
   if (number != 0) return number;
   if (type_count == kMostTypes) stop("more than 16,383 types of collected objects");

@@ -15,6 +15,7 @@
 #include "lib/gc/heap/heap_impl.h"
 #include "lib/gc/marking/rows.h"
 #include "lib/gc/marking/values_by_key.h"
+#include "lib/gc/threads/locks.h"
 #include "tare/gc/visitor.h"
 
 namespace tare::gc {
@@ -40,11 +41,11 @@ class Marker {
   void mark_roots() noexcept;
   // Traces marked objects. False if time ran out before the end, or if another thread requested a stop.
   bool drain(std::size_t deadline_ns, const std::atomic<bool>* is_to_stop = nullptr) noexcept;
-  void mark_cross_roots() noexcept;  // holding their lock
-  void mark_stack() noexcept;        // of the calling thread
+  void mark_cross_roots() noexcept TARE_REQUIRES(locks().cross_roots);
+  void mark_stack() noexcept;  // of the calling thread
   void finish_strong() noexcept;
-  void clear_weak_cross_roots() noexcept;  // holding their lock
-  void call_weak_callbacks() noexcept;     // not holding it
+  void clear_weak_cross_roots() noexcept TARE_REQUIRES(locks().cross_roots);
+  void call_weak_callbacks() noexcept;  // not holding it
   void clear_weak() noexcept;
 
   // After prefinalizers: checks that each target of a marked object or a root, weak or not, is an object of this heap

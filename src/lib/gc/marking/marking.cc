@@ -5,7 +5,6 @@
 // store: the last step scans it, and is no longer than others unless the program took much from the heap there, behind
 // marking's back; then more steps follow and it is tried again.
 #include <algorithm>
-#include <mutex>
 #include <new>
 #include <utility>
 
@@ -133,7 +132,7 @@ void HeapImpl::take_back_marking() noexcept {
 // Marks roots that no store reports. False if it led to more than a step can mark.
 bool HeapImpl::mark_last_roots(std::size_t deadline_ns, StackState stack) noexcept {
   {
-    const std::lock_guard lock(locks().cross_roots);
+    const Lock lock(locks().cross_roots);
     marker_->mark_cross_roots();
   }
   if (stack == StackState::MayHoldPointers) marker_->mark_stack();

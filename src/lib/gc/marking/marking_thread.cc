@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
 #include "lib/gc/threads/locks.h"
 #include "lib/gc/threads/pauses.h"
@@ -14,16 +13,19 @@ namespace tare::gc {
 
 namespace {
 
-using Lock = std::unique_lock<std::mutex>;
+// Waits on a condition of what locks().marking guards.
+void wait(pthread_cond_t& condition) noexcept TARE_REQUIRES(locks().marking) {
+  pthread_cond_wait(&condition, locks().marking.native().native_handle());
+}
 
 }  // namespace
 
-// Never destroyed: the thread may outlive main(). All but run() is called holding the lock.
+// Never destroyed: the thread may outlive main().
 class MarkingThread {
  public:
   constexpr MarkingThread() noexcept = default;
 
-  void enqueue(ConcurrentMarking& marking) noexcept {
+  void enqueue(ConcurrentMarking& marking) noexcept TARE_REQUIRES(locks().marking) {
     marking.state_ = ConcurrentMarking::State::Queued;
     marking.next_ = nullptr;
     ConcurrentMarking** link = &first_;
@@ -33,7 +35,7 @@ class MarkingThread {
   }
 
   // False if there is none and can be none.
-  bool ensure() noexcept {
+  bool ensure() noexcept TARE_REQUIRES(locks().marking) {
     if (is_there_) return true;
     sigset_t all;
     sigset_t before;
@@ -51,23 +53,23 @@ class MarkingThread {
     return is_there_;
   }
 
-  void take_from(ConcurrentMarking& marking, Lock& lock) noexcept {
+  void take_from(ConcurrentMarking& marking) noexcept TARE_REQUIRES(locks().marking) {
     marking.is_to_stop_ = true;
-    wait_while(lock, [&] { return marking.state_ == ConcurrentMarking::State::Working; });
+    wait_while([&]() TARE_REQUIRES(locks().marking) { return marking.state_ == ConcurrentMarking::State::Working; });
     marking.is_to_stop_ = false;
     if (marking.state_ == ConcurrentMarking::State::Queued) remove(marking);
   }
 
-  void rest(Lock& lock) noexcept {
+  void rest() noexcept TARE_REQUIRES(locks().marking) {
     is_resting_ = true;
-    wait_while(lock, [&] { return is_starting_ || is_working_; });
+    wait_while([&]() TARE_REQUIRES(locks().marking) { return is_starting_ || is_working_; });
   }
-  void go_on() noexcept {
+  void go_on() noexcept TARE_REQUIRES(locks().marking) {
     is_resting_ = false;
     pthread_cond_signal(&wake_);
   }
   // In a child: the waiting threads don't exist.
-  void begin_anew() noexcept {
+  void begin_anew() noexcept TARE_REQUIRES(locks().marking) {
     is_there_ = is_starting_ = is_resting_ = false;
     waiters_ = 0;
     is_wanted_.store(false, std::memory_order_relaxed);
@@ -77,16 +79,16 @@ class MarkingThread {
 
  private:
   template <class Condition>
-  void wait_while(Lock& lock, Condition&& condition) noexcept {
+  void wait_while(Condition&& condition) noexcept TARE_REQUIRES(locks().marking) {
     ++waiters_;
     while (condition()) {
       is_wanted_.store(true, std::memory_order_relaxed);
-      pthread_cond_wait(&put_down_, lock.mutex()->native_handle());
+      wait(put_down_);
     }
     if (--waiters_ == 0) is_wanted_.store(false, std::memory_order_relaxed);
   }
 
-  void remove(ConcurrentMarking& marking) noexcept {
+  void remove(ConcurrentMarking& marking) noexcept TARE_REQUIRES(locks().marking) {
     ConcurrentMarking** link = &first_;
     while (*link != &marking) link = &(*link)->next_;
     *link = marking.next_;
@@ -98,7 +100,7 @@ class MarkingThread {
     is_starting_ = false;
     if (waiters_ != 0) pthread_cond_broadcast(&put_down_);
     for (;;) {
-      while (first_ == nullptr || is_resting_) pthread_cond_wait(&wake_, lock.mutex()->native_handle());
+      while (first_ == nullptr || is_resting_) wait(wake_);
       ConcurrentMarking& marking = *first_;
       remove(marking);
       marking.state_ = ConcurrentMarking::State::Working;
@@ -126,13 +128,14 @@ class MarkingThread {
 
   pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER;
   pthread_cond_t put_down_ = PTHREAD_COND_INITIALIZER;
-  ConcurrentMarking* first_ = nullptr;  // of those that wait for their turn
-  std::uint32_t waiters_ = 0;
+  ConcurrentMarking* first_ TARE_GUARDED_BY(locks().marking) = nullptr;  // of those that wait for their turn
+  std::uint32_t waiters_ TARE_GUARDED_BY(locks().marking) = 0;
   std::atomic<bool> is_wanted_{false};  // another thread waits until it puts its work down
-  bool is_working_ = false;
-  bool is_there_ = false;
-  bool is_starting_ = false;  // a sanitizer's start-up of a thread holds locks that a forked child would find locked
-  bool is_resting_ = false;
+  bool is_working_ TARE_GUARDED_BY(locks().marking) = false;
+  bool is_there_ TARE_GUARDED_BY(locks().marking) = false;
+  bool is_starting_ TARE_GUARDED_BY(locks().marking) =
+      false;  // a sanitizer's start-up of a thread holds locks that a forked child would find locked
+  bool is_resting_ TARE_GUARDED_BY(locks().marking) = false;
 };
 
 TARE_STATE constinit MarkingThread thread;
@@ -172,8 +175,8 @@ bool ConcurrentMarking::take_left(Rows<std::uint32_t>& left) noexcept {
 }
 
 void ConcurrentMarking::stop() noexcept {
-  Lock lock(locks().marking);
-  thread.take_from(*this, lock);
+  const Lock lock(locks().marking);
+  thread.take_from(*this);
   // Returns waiting references to the marker.
   marker_.add(given_.begin(), given_.size());
   marker_.add(left_.begin(), left_.size());
@@ -182,11 +185,7 @@ void ConcurrentMarking::stop() noexcept {
   for (Rows<std::uint32_t>* rows : {&given_, &left_, &stored_, &taken_}) rows->set_size(0);
 }
 
-void marking_thread::rest_for_fork() noexcept {
-  Lock lock(locks().marking, std::adopt_lock);
-  thread.rest(lock);
-  static_cast<void>(lock.release());
-}
+void marking_thread::rest_for_fork() noexcept { thread.rest(); }
 void marking_thread::go_on_in_parent() noexcept { thread.go_on(); }
 void marking_thread::go_on_in_child() noexcept { thread.begin_anew(); }
 

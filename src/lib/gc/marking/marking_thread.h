@@ -10,6 +10,7 @@
 
 #include "lib/gc/marking/marker.h"
 #include "lib/gc/marking/rows.h"
+#include "lib/gc/threads/locks.h"
 
 namespace tare::gc {
 
@@ -33,7 +34,7 @@ class ConcurrentMarking {
 
   // Once it has stopped: its untraced objects, and its time.
   Marker& marker() noexcept { return marker_; }
-  std::size_t worked_ns() const noexcept { return worked_ns_; }
+  std::size_t worked_ns() const noexcept TARE_UNCHECKED_LOCKS { return worked_ns_; }
 
  private:
   friend class MarkingThread;
@@ -41,14 +42,13 @@ class ConcurrentMarking {
 
   bool mark_taken(const std::atomic<bool>& is_to_stop) noexcept;
 
-  // Under the lock.
-  State state_ = State::Idle;
-  bool is_to_stop_ = false;
-  ConcurrentMarking* next_ = nullptr;
-  Rows<std::uint32_t> given_;
-  Rows<std::uint32_t> stored_;
-  Rows<std::uint32_t> left_;
-  std::size_t worked_ns_ = 0;
+  State state_ TARE_GUARDED_BY(locks().marking) = State::Idle;
+  bool is_to_stop_ TARE_GUARDED_BY(locks().marking) = false;
+  ConcurrentMarking* next_ TARE_GUARDED_BY(locks().marking) = nullptr;
+  Rows<std::uint32_t> given_ TARE_GUARDED_BY(locks().marking);
+  Rows<std::uint32_t> stored_ TARE_GUARDED_BY(locks().marking);
+  Rows<std::uint32_t> left_ TARE_GUARDED_BY(locks().marking);
+  std::size_t worked_ns_ TARE_GUARDED_BY(locks().marking) = 0;
   // The thread's while it is Working.
   Rows<std::uint32_t> taken_;  // of stored_
   Rows<std::uint32_t> list_;
@@ -59,9 +59,9 @@ namespace marking_thread {
 
 // Around a fork, holding the lock: the thread is between two objects and has put its work down. A child has no such
 // thread until one is needed.
-void rest_for_fork() noexcept;
-void go_on_in_parent() noexcept;
-void go_on_in_child() noexcept;
+void rest_for_fork() noexcept TARE_REQUIRES(locks().marking);
+void go_on_in_parent() noexcept TARE_REQUIRES(locks().marking);
+void go_on_in_child() noexcept TARE_REQUIRES(locks().marking);
 
 }  // namespace marking_thread
 

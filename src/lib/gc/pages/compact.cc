@@ -8,7 +8,6 @@
 // Containers may lie in arrays that move as well. An array's new address is written into its old cell, so that the
 // order of moves doesn't matter: an update of a Member first checks if the Member itself has moved.
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "lib/gc/heap/heap_impl.h"
@@ -83,7 +82,7 @@ void Compactor::pin(Marker& marker, StackState stack) noexcept {
     space_.mark(heap_.object_around(reinterpret_cast<std::uintptr_t>(root)));
   });
   {
-    const std::lock_guard lock(locks().cross_roots);
+    const Lock lock(locks().cross_roots);
     marker.mark_cross_roots();
   }
   if (stack == StackState::MayHoldPointers) marker.mark_stack();

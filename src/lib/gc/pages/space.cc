@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <mutex>
 #include <new>
 #include <utility>
 
@@ -67,7 +66,7 @@ Space::Space(std::size_t slot, Cage&& cage, const DecodingShape& shape, Page* pa
 
 CageResult<Space*> Space::of_group(const GroupTraits& group) noexcept {
   Slot& place = slots[group.slot];
-  const std::lock_guard lock(locks().spaces);
+  const Lock lock(locks().spaces);
   if (Space* known = place.space.load(std::memory_order_relaxed); known != nullptr) {
     const DecodingShape shape = group.shape(known->cage_begin_);
     const bool is_same = shape == known->shape_ && group.base(shape) == place.base && group.barrier == place.barrier;

@@ -1,7 +1,5 @@
 #include "lib/gc/roots/root_ring.h"
 
-#include <mutex>
-
 #include "lib/gc/heap/heap_impl.h"
 #include "lib/gc/threads/locks.h"
 #include "lib/gc/threads/stop.h"
@@ -17,7 +15,8 @@ void CrossRootLink::unlink() noexcept {
   object_.store(nullptr, std::memory_order_release);
 }
 
-void CrossRootLink::link(const void* object, RootKind kind) noexcept {
+// Called with the lock: its header is the program's, and has no word of the lock.
+void CrossRootLink::link(const void* object, RootKind kind) noexcept TARE_UNCHECKED_LOCKS {
   unlink();
   if (object == nullptr) return;
   HeapImpl* heap = HeapImpl::of(object);
@@ -27,12 +26,12 @@ void CrossRootLink::link(const void* object, RootKind kind) noexcept {
 }
 
 void CrossRootLink::set(const void* object, RootKind kind) noexcept {
-  const std::lock_guard lock(locks().cross_roots);
+  const Lock lock(locks().cross_roots);
   link(object, kind);
 }
 
 void CrossRootLink::set_from(const CrossRootLink& other, RootKind kind) noexcept {
-  const std::lock_guard lock(locks().cross_roots);
+  const Lock lock(locks().cross_roots);
   link(other.object(), kind);
 }
 

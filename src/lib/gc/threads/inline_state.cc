@@ -14,7 +14,7 @@ constinit InlineState::Copy own{nullptr, marking_heaps, barrier_details::old_pla
 }  // namespace
 
 void InlineState::join(Copy& copy) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (std::size_t slot = 0; slot < kCageSlots; ++slot) {
     copy.bases[slot] = bases_[slot];
     copy.marking_heaps[slot].store(marking_heaps_[slot], std::memory_order_relaxed);
@@ -25,7 +25,7 @@ void InlineState::join(Copy& copy) noexcept {
 }
 
 void InlineState::leave(Copy& copy) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (Copy** place = &first_; *place != nullptr; place = &(*place)->next) {
     if (*place == &copy) {
       *place = copy.next;
@@ -35,19 +35,19 @@ void InlineState::leave(Copy& copy) noexcept {
 }
 
 void InlineState::set_base(std::size_t slot, std::uintptr_t base) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   bases_[slot] = base;
   for (Copy* copy = first_; copy != nullptr; copy = copy->next) copy->bases[slot] = base;
 }
 
 void InlineState::set_old_places(std::size_t slot, const barrier_details::OldPlaces& places) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   old_places_[slot] = places;
   for (Copy* copy = first_; copy != nullptr; copy = copy->next) copy->old_places[slot] = places;
 }
 
 void InlineState::count_marking_heap(std::size_t slot, std::int32_t change) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   marking_heaps_[slot] += static_cast<std::uint32_t>(change);
   for (Copy* copy = first_; copy != nullptr; copy = copy->next) {
     copy->marking_heaps[slot].store(marking_heaps_[slot], std::memory_order_relaxed);

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include "lib/fork/mutex.h"
 
 #include "tare/gc/barrier.h"
 #include "tare/internal/export.h"
@@ -33,15 +33,15 @@ class InlineState {
   void set_old_places(std::size_t slot, const barrier_details::OldPlaces& places) noexcept;
   void count_marking_heap(std::size_t slot, std::int32_t change) noexcept;
 
-  void lock_for_fork() noexcept { mutex_.lock(); }
-  void unlock_after_fork() noexcept { mutex_.unlock(); }
+  void lock_for_fork() noexcept TARE_ACQUIRES(mutex_) { mutex_.lock(); }
+  void unlock_after_fork() noexcept TARE_RELEASES(mutex_) { mutex_.unlock(); }
 
  private:
-  std::mutex mutex_;
-  Copy* first_ = nullptr;
-  std::uintptr_t bases_[kCageSlots]{};
-  std::uint32_t marking_heaps_[kCageSlots]{};
-  barrier_details::OldPlaces old_places_[kCageSlots]{};
+  Mutex mutex_;
+  Copy* first_ TARE_GUARDED_BY(mutex_) = nullptr;
+  std::uintptr_t bases_[kCageSlots] TARE_GUARDED_BY(mutex_) = {};
+  std::uint32_t marking_heaps_[kCageSlots] TARE_GUARDED_BY(mutex_) = {};
+  barrier_details::OldPlaces old_places_[kCageSlots] TARE_GUARDED_BY(mutex_) = {};
 };
 
 extern TARE_STATE constinit InlineState inline_state;

@@ -11,7 +11,16 @@ TARE_STATE constinit Locks all_locks;
 
 namespace {
 
-void unlock() {
+void lock() TARE_UNCHECKED_LOCKS {
+  all_locks.spaces.lock();
+  all_locks.cross_roots.lock();
+  all_locks.types.lock();
+  all_locks.marking.lock();
+  inline_state.lock_for_fork();
+  marking_thread::rest_for_fork();
+}
+
+void unlock() TARE_UNCHECKED_LOCKS {
   inline_state.unlock_after_fork();
   all_locks.marking.unlock();
   all_locks.types.unlock();
@@ -19,25 +28,17 @@ void unlock() {
   all_locks.spaces.unlock();
 }
 
-constexpr at_fork::Steps kHeapForkSteps{.before =
-                                            [] {
-                                              all_locks.spaces.lock();
-                                              all_locks.cross_roots.lock();
-                                              all_locks.types.lock();
-                                              all_locks.marking.lock();
-                                              inline_state.lock_for_fork();
-                                              marking_thread::rest_for_fork();
-                                            },
-                                        .in_parent =
-                                            [] {
-                                              marking_thread::go_on_in_parent();
-                                              unlock();
-                                            },
-                                        .in_child =
-                                            [] {
-                                              marking_thread::go_on_in_child();
-                                              unlock();
-                                            }};
+void unlock_in_parent() TARE_UNCHECKED_LOCKS {
+  marking_thread::go_on_in_parent();
+  unlock();
+}
+
+void unlock_in_child() TARE_UNCHECKED_LOCKS {
+  marking_thread::go_on_in_child();
+  unlock();
+}
+
+constexpr at_fork::Steps kHeapForkSteps{.before = lock, .in_parent = unlock_in_parent, .in_child = unlock_in_child};
 
 }  // namespace
 

@@ -138,10 +138,10 @@ tare_variant* tare_variant_dict_end(tare_variant_dict* dict) {
   Borrowed assembly;
   if (entries == nullptr || assembly.get() == nullptr || !assembly->begin("a{sv}", Text::Kept)) return nullptr;
   tare::variant::c::ArgumentHost host;
-  for (const auto& [key, value] : entries->entries) {
-    if (value == nullptr) continue;
+  for (const auto& entry : entries->entries) {
+    if (entry.value == nullptr) continue;
     const auto write = [&](Builder& to) {
-      return to.open_entry() && to.add_text(key) && host.add_in_variant(to, value) && to.close();
+      return to.open_entry() && to.add_text(entry.key) && host.add_in_variant(to, entry.value) && to.close();
     };
     if (!assembly->add_accepted("{sv}", write)) return nullptr;
   }
