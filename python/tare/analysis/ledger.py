@@ -97,9 +97,7 @@ class Ledger:
         sampled: bool = False,
         only_grants: Sequence[str] = (),
     ) -> None:
-        """`only_grants`: columns of grants(), if nothing else will be called: the claims' other columns take two thirds of
-        the time.
-        """
+        """`only_grants`: columns of grants(), if nothing else will be called. The claims' other columns aren't computed then."""
         self._database = database
         self._sampled = sampled
         self._only_grants = only_grants
