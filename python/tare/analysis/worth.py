@@ -201,13 +201,15 @@ def ranking(recording: Recording, found: Iterable[tuple[Lens, Finding]] | None =
             (lens, each) for lens in recording.ledger.lenses for each in recording.findings(lens, by="site_location_id")
         ]
     whole = whole_of(recording)
-    at: dict[int | None, list[tuple[Lens, Finding, Worth]]] = {}
-    for lens, finding in found:
-        if is_worth_acting_on(finding, lens):
-            at.setdefault(finding.site_location_id, []).append(
-                (lens, finding, worth_of(recording, finding, whole, "site_location_id"))
-            )
-    entries = _ordered(whole, _joined(recording, whole, list(at.values())))
+    entries = causes(
+        recording,
+        whole,
+        [
+            (lens, finding, worth_of(recording, finding, whole, "site_location_id"))
+            for lens, finding in found
+            if is_worth_acting_on(finding, lens)
+        ],
+    )
     first = [each for each in entries if whole.is_enough(each.worth)]
     return Ranking(whole, first, [each for each in entries if not whole.is_enough(each.worth)])
 
@@ -216,7 +218,12 @@ def ranking(recording: Recording, found: Iterable[tuple[Lens, Finding]] | None =
 _MOST_NAMED = 24
 
 
-def _ordered(whole: Whole, groups: list[_Group]) -> list[Entry]:
+def causes(recording: Recording, whole: Whole, found: Iterable[tuple[Lens, Finding, Worth]]) -> list[Entry]:
+    """One entry for each cause, best first: findings of several lenses at one line, or at lines with the same name."""
+    at: dict[int | None, _Group] = {}
+    for each in found:
+        at.setdefault(each[1].site_location_id, []).append(each)
+    groups = _joined(recording, whole, list(at.values()))
     return sorted((merged(whole, each) for each in groups), key=lambda each: -whole.score(each.worth))
 
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 # Blocks of a pool are no requests to the allocator.
 _REQUESTS = "z.api not in ('pool block', 'pool memory') and z.inherited = 0 and z.total_blocks > 0"
+_GROWING_ROWS = """
+select distinct t.site_location_id from growth g join stack_sites s on s.stack_id = g.stack_id join sites t on t.site_id = s.site_id
+where t.site_location_id is not null
+"""
 _SIZES = "z.size_id, z.align_bytes, z.requested_bytes, z.end_blocks"
 
 
@@ -68,10 +72,22 @@ def _question(recording: Recording, lens: Lens, finding: Finding) -> Question:
     rows: list[int] = []
     at_line = "t.site_location_id is null"
     if finding.site_location_id is not None:
-        alike = recording.alike(lens)
-        rows = [finding.site_location_id, *(row for row, other in alike.items() if other == finding.site_location_id)]
+        rows = _rows_of(recording, lens, finding.site_location_id)
         at_line = f"t.site_location_id in ({', '.join(map(str, rows))})"
     return Question(recording.database, _shapes(recording, lens, at_line), rows, finding.partner_row)
+
+
+def _rows_of(recording: Recording, lens: Lens, row: int) -> list[int]:
+    """Those that a change at the finding's line changes. Copies of an inlined function are below the threshold of *growth* where they run
+    once a buffer, but the remedy is in the function."""
+    rows = {row, *(alike for alike, other in recording.alike(lens).items() if other == row)}
+    if lens.name == "growth":
+        claimed = {other for (other,) in recording.database.rows(_GROWING_ROWS)}
+        recording.names.prepare(claimed)
+        line = recording.names.at(row)
+        if line.function:
+            rows |= {other for other in claimed if recording.names.at(other).reads == line.reads}
+    return [row, *sorted(rows - {row})]
 
 
 def _shapes(recording: Recording, lens: Lens, at_line: str) -> list[Shape]:
@@ -94,16 +110,12 @@ def _shapes(recording: Recording, lens: Lens, at_line: str) -> list[Shape]:
 
 
 def worth_together(recording: Recording, planned: Sequence[Planned]) -> Gain:
-    """The prediction for all of them: findings of several lenses at one line are one cause, as in the list by worth."""
+    """The prediction for all of them, by the causes of the list by worth."""
     from tare import lenses
-    from tare.analysis.worth import merged, whole_of
+    from tare.analysis.worth import causes, whole_of
 
-    whole = whole_of(recording)
-    at: dict[int | None, list[tuple[Lens, Finding, Worth]]] = {}
-    for each in planned:
-        found = (lenses.load(each.finding.lens), each.finding, each.worth)
-        at.setdefault(each.finding.site_location_id, []).append(found)
-    entries = [merged(whole, group) for group in at.values()]
+    found = [(lenses.load(each.finding.lens), each.finding, each.worth) for each in planned]
+    entries = causes(recording, whole_of(recording), found)
     return Gain(
         _sum_of([entry.worth.gain_peak_bytes for entry in entries]),
         _sum_of([entry.worth.gain_cpu_ns for entry in entries]),

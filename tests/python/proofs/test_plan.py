@@ -50,6 +50,29 @@ def test_lenses_of_one_line_promise_its_bytes_once(made: Handmade) -> None:
     assert worth_together(recording, silent) == (None, None)
 
 
+def test_together_has_the_causes_of_the_list(made: Handmade) -> None:
+    # Two copies of an inlined function have two return addresses, and one name.
+    # *slop* finds the first, and *headers* names both by the second, which has more.
+    made.blocks(made.stack("node@a.c:1", "main"), 33, 56, total=10_000, peak=10_000)
+    made.blocks(made.stack("node@a.c:01", "main"), 24, 24, total=50_000, peak=50_000)
+    made.size_class(33, 56, 24, clownshoe=1)
+    recording = made.recording()
+    ranked = ranking(recording)
+    assert len(ranked.first) == 1
+    worth = ranked.first[0].worth
+    assert worth_together(recording, plan(recording)) == (worth.gain_peak_bytes, worth.gain_cpu_ns)
+
+
+def test_growth_changes_every_copy_of_the_function(made: Handmade) -> None:
+    first, often, other = (made.stack(line, "main") for line in ("append@a.c:1", "append@a.c:01", "read@a.c:9"))
+    for stack in (first, often, other):
+        made.blocks(stack, 64, 64, total=1000)
+    made.chain(first, steps=300, slow_steps=0, grown_blocks=300)
+    made.chain(often, steps=60_000, slow_steps=60_000, copied_bytes=100_000_000, max_requested_bytes=10_000)
+    made.chain(other, steps=300, slow_steps=0, grown_blocks=300)
+    assert [rule.size_id for rule in rule_of(made, "growth")] == [0, 1]
+
+
 def rule_of(made: Handmade, lens: str) -> tuple[Rule, ...]:
     (planned,) = (each for each in plan(made.recording()) if each.finding.lens == lens)
     return planned.rules
