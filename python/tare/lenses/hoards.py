@@ -20,6 +20,8 @@ CONFIRMED_IDLE = 0.25
 # So much may have been read unseen: the processor doesn't mark a page again that its TLB holds, 3,072 of them at most.
 UNSEEN_BYTES = 3072 * 4096
 
+# The snapshot that represents the peak may be long before it: of guide pair 11, 17.8 s before, when the pictures were just built. So blocks
+# that the snapshot at the exit dates are judged at the time of the peak, too (`aged`): they lived then, and had lain unchanged for long.
 # Bytes that were never written are the lens unwritten's: without the recorder, most are on pages that were never touched, so that freeing
 # them returns no RSS. memcached has 832 KiB of such buffers, one for each thread.
 _CLAIMS = f"""
@@ -43,11 +45,13 @@ confirmed as (
   from seen s join untouched t on 1 = 1
   where s.kind = 'exit' and s.idle_ns >= greatest({LEAST_IDLE_NS}, {CONFIRMED_IDLE} * s.time_ns)
 ),
+peak as (select coalesce(max(peak_time_ns), 0) as time_ns from process),
 judged as (
-  select s.*, case when s.idle_ns >= greatest({LEAST_IDLE_NS},
+  select s.*, case when s.kind = 'exit' and p.time_ns - (s.time_ns - s.idle_ns) >= greatest({LEAST_IDLE_NS}, {LEAST_IDLE} * p.time_ns)
+                   then 1 else 0 end as aged, case when s.idle_ns >= greatest({LEAST_IDLE_NS},
                      case when s.kind = 'exit' then coalesce(c.at_exit, {LEAST_IDLE}) else {LEAST_IDLE} end * s.time_ns)
                    then 1 else 0 end as still
-  from seen s left join confirmed c on 1 = 1
+  from seen s join peak p on 1 = 1 left join confirmed c on 1 = 1
 ),
 unread as (
   select t.untouched_bytes, s.still_bytes
@@ -57,6 +61,7 @@ shaped as (
   select size_id, min(stack_id) as stack_id,
          sum(case when kind = 'peak' then still * (blocks * gross - unwritten) else 0 end) as bytes_peak,
          sum(case when kind = 'exit' then still * (blocks * gross - unwritten) else 0 end) as bytes_end,
+         sum(aged * (blocks * gross - unwritten)) as bytes_aged, sum(aged * blocks) as aged,
          sum(case when kind = 'peak' then still * blocks else 0 end) as peak_still,
          sum(case when kind = 'exit' then still * blocks else 0 end) as end_still,
          sum(case when kind = 'peak' then blocks else 0 end) as peak_held,
@@ -65,7 +70,9 @@ shaped as (
   from judged group by size_id
 ),
 scaled as (
-  select d.*, d.bytes_peak * {to_peak()} as at_peak
+  select d.size_id, d.stack_id, d.bytes_end, d.end_still, d.end_held, d.idle_ns,
+         case when d.aged > d.peak_still then d.bytes_aged else d.bytes_peak * {to_peak()} end as at_peak,
+         greatest(d.peak_still, d.aged) as peak_still, case when d.aged > d.peak_still then z.peak_blocks else d.peak_held end as peak_held
   from shaped d join site_sizes z on z.size_id = d.size_id left join had h on h.size_id = d.size_id
 )
 select s.size_id, s.stack_id, s.peak_still as blocks,
@@ -158,7 +165,7 @@ LENS = Lens(
     remedy="Free unused blocks, limit the cache, empty it under memory pressure, or build on first use.",
     weight="potential",
     sampling="unavailable",
-    tables=("site_sizes", "snapshots", "snapshot_sizes", "resident"),
+    tables=("site_sizes", "snapshots", "snapshot_sizes", "resident", "process"),
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in ("kept", "peak_still", "end_still", "peak_held", "end_held", "gone")}
     | {"idle_ns": "min(idle_ns)", "unread": "max(unread)"},

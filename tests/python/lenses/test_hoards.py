@@ -6,6 +6,7 @@ from handmade import Handmade
 from tare import lenses
 
 END_NS = 2_000_000_000  # of the handmade run
+PEAK_NS = 1_000_000_000
 
 
 def cache(made: Handmade, last_write_ns: list[int | None], total: float | None = None, **columns: object) -> None:
@@ -66,10 +67,21 @@ def test_what_was_in_use_at_the_peak_returns_nothing_there() -> None:
         shape = made.blocks(made.stack("keep@a.c:1"), 4096, 4104, total=100, peak=100, end=100)
         written = [END_NS if i < fresh else 0 for i in range(100)]
         made.snapshot("peak", [(shape, 8192 * i, {"last_write_ns": at}) for i, at in enumerate(written)])
-        made.snapshot("exit", [(shape, 8192 * i, {"last_write_ns": 0}) for i in range(100)])
+        written = [PEAK_NS if i < fresh else 0 for i in range(100)]
+        made.snapshot("exit", [(shape, 8192 * i, {"last_write_ns": at}) for i, at in enumerate(written)])
         (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
         assert finding.bytes_peak > 0
         assert bool(finding.saving.peak_bytes) is gains
+
+
+def test_the_exit_dates_blocks_if_the_snapshot_of_the_peak_is_early() -> None:
+    for last_ns, gains in ((450_000_000, True), (550_000_000, False)):
+        made = Handmade()
+        shape = made.blocks(made.stack("keep@a.c:1"), 4096, 4104, total=100, peak=100, end=100)
+        made.snapshot("peak", [(shape, 8192 * i, {"last_write_ns": None}) for i in range(100)])
+        made.snapshot("exit", [(shape, 8192 * i, {"last_write_ns": last_ns}) for i in range(100)])
+        (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
+        assert finding.saving.peak_bytes == (100 * 4112 if gains else 0)
 
 
 def test_what_somebody_may_have_read_is_not(made: Handmade) -> None:
