@@ -76,7 +76,7 @@ def fill(tare: str, pages: int, folder: Path) -> Path:
 
 
 def measure(tare: str, store: Path, results: Results) -> dict[str, Any]:
-    """What the commands print: each build's quantiles, and their change."""
+    """The quantiles of each build and their change, as the commands print them."""
     command = (tare, "fleet", "report", store, "--json")
     report = json.loads(run(*command, folder=store))["programs"][0]
     groups = ("--before", f"build={BEFORE}", "--after", f"build={AFTER}", "--unit", "recording")

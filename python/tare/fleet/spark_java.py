@@ -30,7 +30,7 @@ class SparkJava:
         self._folder = TemporaryDirectory(prefix="tare-spark-", ignore_cleanup_errors=True)
         self._process: subprocess.Popen[bytes] | None = None
         atexit.register(self._end)
-        # What nohup ignores stays ignored.
+        # A signal that nohup ignores stays ignored.
         _set({number: self._end_by for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL})
 
     @property

@@ -59,7 +59,9 @@ class CoreSource:
         outcome: _core.Outcome | None = None,
         by_thread: bool = False,
     ) -> None:
-        """`by_thread`: table thread_sizes will be used: it is made while the trace is read. `recording`: opened already, or one that still goes on (_core.of_tables). `outcome`: see _core.open."""
+        """`recording`: opened already, or one that still goes on (_core.of_tables). `outcome`: see _core.open. `by_thread`: the table
+        thread_sizes will be used, so it is made while the trace is read.
+        """
         self.path = path
         self.depth = depth
         self._at_ns = at_ns
