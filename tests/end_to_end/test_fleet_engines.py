@@ -174,6 +174,27 @@ def test_a_command_prints_the_answer_alone(tare_module: Tare, path: Path, tmp_pa
 
 
 @nightly
+@pytest.mark.parametrize(
+    "command", [("report",), ("diff", "--before", "build=0", "--after", "build=1", "--unit", "recording")]
+)
+def test_pages_are_equal(tare_module: Tare, path: Path, command: tuple[str, ...]) -> None:
+    """Of the program with the most bytes."""
+    program = max(
+        programs(Store(path)),
+        key=lambda name: Store(path, [condition(f"program={name}")]).entries[0]["peak_gross_bytes"],
+    )
+    pages = []
+    for engine in ((), SPARK):
+        page = tare_module.folder / f"{command[0]}-{len(pages)}.html"
+        options = ("--where", f"program={program}", "--html", "-o", page, *engine)
+        done = tare_module("fleet", command[0], path, *command[1:], *options, timeout_s=1800)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        pages.append(page.read_bytes())
+    assert b"<h2" in pages[0]
+    assert pages[0] == pages[1]
+
+
+@nightly
 def test_a_wrong_master_is_one_line(tare_module: Tare, path: Path) -> None:
     done = tare_module("fleet", "report", path, "--engine", "spark", "--spark-master", "nowhere")
     assert (done.returncode, done.stdout) == (2, "")
@@ -199,8 +220,6 @@ def test_a_java_that_fails_is_one_line(tare_module: Tare, path: Path, tmp_path: 
 def test_an_ended_command_leaves_nothing(
     tare_module: Tare, path: Path, tmp_path: Path, moment: str, number: signal.Signals
 ) -> None:
-    if (moment, number) == ("Java starts", signal.SIGKILL):
-        pytest.skip("Java doesn't know the folder yet")
     command = [tare_module.command, "fleet", "sql", path, "select sum(id % 7) from range(1000000000000)", *SPARK]
     started = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(tmp_path)}
@@ -216,7 +235,16 @@ def test_an_ended_command_leaves_nothing(
     if number == signal.SIGKILL:
         wait_for(lambda: not any(is_running(child) for child in children))
     assert not any(is_running(child) for child in children)
+    if (moment, number) == ("Java starts", signal.SIGKILL):  # Java doesn't know the folder yet
+        clean_later(tare_module, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def clean_later(tare: Tare, parent: Path) -> None:
+    """In a minute."""
+    for folder in parent.iterdir():
+        os.utime(folder, (0, 0))
+    assert tare("clean", parent).returncode == 0
 
 
 def is_running(process: str) -> bool:

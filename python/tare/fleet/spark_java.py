@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import os
 import re
 import signal
@@ -11,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+
+from tare.fleet.spark_folders import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,10 +27,14 @@ class CanNotStart(Exception):
 
 
 class SparkJava:
-    """Ends with this process, also by SIGTERM and SIGHUP. After SIGKILL, Java ends by itself and deletes the folder."""
+    """Ends with this process, also by SIGTERM and SIGHUP. After SIGKILL, Java ends by itself and deletes the folder, if it has started
+    by then; else `tare clean` does."""
 
     def __init__(self) -> None:
-        self._folder = TemporaryDirectory(prefix="tare-spark-", ignore_cleanup_errors=True)
+        self._folder = TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
+        # Java inherits the lock, so that it is held as long as either process may use the folder.
+        self._lock = os.open(self._folder.name, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._process: subprocess.Popen[bytes] | None = None
         atexit.register(self._end)
         # A signal that nohup ignores stays ignored.
@@ -46,7 +53,7 @@ class SparkJava:
         with log.open("wb") as out, _signals_wait():
             streams: dict[str, Any] = {"stdout": 2} if os.environ.get("TARE_DEBUG") else {"stdout": out, "stderr": out}
             try:
-                gateway = launch_gateway(conf, streams)
+                gateway = launch_gateway(conf, streams | {"pass_fds": [self._lock]})
             except Exception as error:
                 raise CanNotStart(_complaint(log)) from error
             self._process = gateway.proc
