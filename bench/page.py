@@ -162,7 +162,7 @@ def pages(
         address = f"file://{SPEEDSCOPE / 'index.html'}#localProfilePath={script}"
         made["speedscope 1.25"] = (
             address,
-            "document.title.includes('speedscope.json')",
+            "document.title.endsWith(' - speedscope') && document.querySelector('canvas')",
             viewer + script.stat().st_size,
         )
     else:
