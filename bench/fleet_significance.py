@@ -37,6 +37,8 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "16 machines": ("16 machines with 6 recordings, 30 sites", {"machines": 16, "each": 6}, "machine"),
     "20 machines": ("20 machines with 5 recordings, 30 sites", {"machines": 20, "each": 5}, "machine"),
     "same machines": ("24 machines with both builds, 4 recordings of each, 30 sites", {"shared": True}, "machine"),
+    "same machines, unlike": ("the same, and machines differ by 30 %", {"shared": True, "noise": 0.3}, "machine"),
+    "other machines, unlike": ("typical, and machines differ by 30 %", {"noise": 0.3}, "machine"),
 }
 
 

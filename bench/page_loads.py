@@ -1,7 +1,8 @@
 """Memory of examples/interpreter over generated page loads, with links of 4 bytes and of 8, as `tare fleet` reports it.
 
 A page is HTML-like text with a random number of elements: median 900, one page in a hundred over 7,000, as in guide/17-document. A process loads one
-page. Both builds load the same pages. Each load is recorded, and both groups go into a store.
+page. Both builds load the same pages. Each load is recorded, and both groups go into a store, with the page as the machine: so that `tare fleet diff`
+compares each page with itself.
 
 `make bench-page_loads`, or `BENCH_ARGS="--pages 40"`; writes its part of bench/RESULTS.md only with 400 pages.
 """
@@ -64,13 +65,11 @@ def fill(tare: str, pages: int, folder: Path) -> Path:
     for build, target in BUILDS.items():
         (folder / target).mkdir()
         program = Path(shutil.copy(BUILD.parent / "examples/interpreter" / target, folder / target / "interpreter"))
-        traces = []
         for number in range(pages):
-            script = folder / "page.sl"
+            script, trace = folder / "page.sl", folder / target / f"{number}.tare"
             script.write_text(page(number))
-            traces.append(folder / target / f"{number}.tare")
-            run(tare, "run", "-q", "-o", traces[-1], "--", program, script, folder=folder)
-        run(tare, "fleet", "add", store, *traces, "--build", build, folder=folder)
+            run(tare, "run", "-q", "-o", trace, "--", program, script, folder=folder)
+            run(tare, "fleet", "add", store, trace, "--build", build, "--machine", f"page-{number}", folder=folder)
         print(f"{time.strftime('%T')} {build}: {pages} pages", file=sys.stderr, flush=True)
     return store
 
@@ -79,7 +78,7 @@ def measure(tare: str, store: Path, results: Results) -> dict[str, Any]:
     """The quantiles of each build and their change, as the commands print them."""
     command = (tare, "fleet", "report", store, "--json")
     report = json.loads(run(*command, folder=store))["programs"][0]
-    groups = ("--before", f"build={BEFORE}", "--after", f"build={AFTER}", "--unit", "recording")
+    groups = ("--before", f"build={BEFORE}", "--after", f"build={AFTER}")
     change = json.loads(run(tare, "fleet", "diff", store, *groups, "--json", folder=store))
     for build in report["builds"]:
         for name, quantile in build["gross_bytes"].items():
@@ -109,7 +108,7 @@ def body(measured: dict[str, Any], pages: int) -> str:
     return (
         f"Peak gross of `examples/interpreter` in MiB, over {pages} generated page loads, with links of 8 and of 4 bytes: everything that the process"
         f" allocates, dead objects before a collection included. Quantiles and 95 % intervals are those of `tare fleet report`, the change is that"
-        f" of `tare fleet diff --unit recording`.\n\n"
+        f" of `tare fleet diff`, with each page as a machine that both builds have.\n\n"
         + table(["quantile", f"{BEFORE} [95 %]", f"{AFTER} [95 %]", "change [95 %]", "change"], rows)
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tare.errors import USAGE, TareError
 from tare.fleet.order_statistics import PROBABILITIES, least_size
 from tare.fleet.places import Place, places
-from tare.fleet.resampling import Shift, Side, shift
+from tare.fleet.resampling import Shift, Side, shift, sides_of
 from tare.fleet.significance import Group, discoveries, shares, welch
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class Comparison(NamedTuple):
     program: str
     before: Side
     after: Side
+    shared: int  # units of both sides, which are paired; 0: too few are
     totals: dict[str, dict[float, Shift]]  # gross, tare
     tested: int
     rare: int  # sites in too few machines to be tested
@@ -73,10 +74,8 @@ def compare(
         raise TareError(
             USAGE, f"fleet diff: the recordings are of {', '.join(names[:5])}: choose one by --where program={names[0]}"
         )
-    sides = [
-        Side({e["recording"]: e["machine"] if unit == "machine" else e["key"] for e in of}, i)
-        for i, of in enumerate((old, new))
-    ]
+    groups = [{e["recording"]: e["machine"] if unit == "machine" else e["key"] for e in of} for of in (old, new)]
+    *sides, shared = sides_of(groups[0], groups[1])
     for name, side in zip(("before", "after"), sides, strict=True):
         if side.units < LEAST_UNITS:
             other = ", or treat recordings as independent by --unit recording" if unit == "machine" else ""
@@ -85,8 +84,8 @@ def compare(
                 f"fleet diff: {name} has {side.units} {unit}{'' if side.units == 1 else 's'},"
                 f" a comparison needs {LEAST_UNITS} on each side: add recordings of more {unit}s{other}",
             )
-    _pick(store, sides)
-    return _Comparing(store, COLUMNS[measure], sides[0], sides[1]).result(names[0], limit)
+    _pick(store, sides, shared)
+    return _Comparing(store, COLUMNS[measure], sides[0], sides[1], shared).result(names[0], limit)
 
 
 def _side(store: Store, conditions: Sequence[Condition], name: str) -> list[dict[str, Any]]:
@@ -99,19 +98,23 @@ def _side(store: Store, conditions: Sequence[Condition], name: str) -> list[dict
     return found
 
 
-def _pick(store: Store, sides: Sequence[Side]) -> None:
-    """Table `picked`: of each recording its side, its unit, and the recordings of that unit."""
+def _pick(store: Store, sides: Sequence[Side], shared: int) -> None:
+    """Table `picked`: of each recording its side, its unit, and the recordings of that unit and side. A unit of both sides has one
+    number."""
     rows = [
-        (r, number, unit, side.sizes[unit]) for number, side in enumerate(sides) for r, unit in side.unit_of.items()
+        (r, number, unit if unit < shared or number == 0 else unit + sides[0].units, side.sizes[unit])
+        for number, side in enumerate(sides)
+        for r, unit in side.unit_of.items()
     ]
     store.table("picked", "recording bigint, side int, unit int, size int", rows)
 
 
 class _Comparing:
-    def __init__(self, store: Store, column: str, before: Side, after: Side) -> None:
+    def __init__(self, store: Store, column: str, before: Side, after: Side, shared: int) -> None:
         self._store = store
         self._column = column
         self._before, self._after = before, after
+        self._shared = shared  # units of both sides
         self._probabilities = [p for p in PROBABILITIES if min(before.recordings, after.recordings) >= least_size(p)]
 
     def result(self, program: str, limit: int | None) -> Comparison:
@@ -134,17 +137,17 @@ class _Comparing:
         values = self._values([site for site, _ in chosen[:limit]])
         sites = [self._site(site, p, next(values), rows, names) for site, p in chosen[:limit]]
         return Comparison(
-            program, self._before, self._after, self._totals(), len(testable), len(rows) - len(testable), (only[0], only[1]),
+            program, self._before, self._after, self._shared, self._totals(), len(testable), len(rows) - len(testable), (only[0], only[1]),
             sites, len(chosen),
         )  # fmt: skip
 
     def _ranked(self) -> dict[int, dict[str, Any]]:
-        """By site: sums of the units' mean ranks, and of bytes. Ranks, because sizes have long tails; a unit has one value,
+        """By site: sums of the units' mean ranks, and of bytes. Ranks, because sizes have long tails; a unit has one value a side,
         because its recordings aren't independent. Counted from the rank of a recording without bytes, so that units
         without the site add nothing."""
         all_recordings = self._before.recordings + self._after.recordings
         found: dict[int, dict[str, Any]] = {}
-        for site, side, *values in self._store.rows(
+        for site, units, a, aa, b, bb, both_a, both_b, ab, old, new in self._store.rows(
             f"""
             with valued as (
               select s.site, p.side, p.unit, p.size, s.{self._column} as value
@@ -155,24 +158,29 @@ class _Comparing:
                      rank() over (partition by site order by value) + (count(*) over (partition by site, value) - 1) / 2e0 as place
               from valued
             ),
-            by_unit as (
+            by_side as (
               select site, side, unit, sum(zeros + place - (zeros + 1) / 2e0) / max(size) as mean, sum(value) as value
               from ranked group by site, side, unit
+            ),
+            by_unit as (
+              select site, unit, count(*) as sides, sum(case when side = 0 then mean else 0e0 end) as a,
+                     sum(case when side = 1 then mean else 0e0 end) as b, sum(case when side = 0 then value else 0e0 end) as old,
+                     sum(case when side = 1 then value else 0e0 end) as new
+              from by_side group by site, unit
             )
-            select site, side, sum(mean), sum(mean * mean), count(*), sum(value) from by_unit group by site, side order by site, side
+            select site, sum(sides), sum(a), sum(a * a), sum(b), sum(b * b), sum(case when unit < {self._shared} then a else 0e0 end),
+                   sum(case when unit < {self._shared} then b else 0e0 end), sum(a * b), sum(old), sum(new)
+            from by_unit group by site order by site
             """
         ):
-            row = found.setdefault(site, {"units": 0, "ranks": {}, "sums": [0.0, 0.0]})
-            total, squares, units, value = values
-            row["units"] += units
-            row["ranks"][side] = (total, squares)
-            row["sums"][side] = value
+            covariance = (ab - both_a * both_b / self._shared) / (self._shared - 1) if self._shared else 0.0
+            groups = (Group(self._before.units, a, aa), Group(self._after.units, b, bb))
+            found[site] = {"units": units, "groups": groups, "covariance": covariance, "sums": (old, new)}
         return found
 
     def _probability(self, row: Mapping[str, Any]) -> float:
-        sides = (self._before, self._after)
-        groups = [Group(side.units, *row["ranks"].get(number, (0.0, 0.0))) for number, side in enumerate(sides)]
-        return welch(groups[0], groups[1])
+        before, after = row["groups"]
+        return welch(before, after, self._shared, row["covariance"])
 
     def _change(self, row: Mapping[str, Any]) -> float:
         """Of the mean."""

@@ -7,12 +7,14 @@ import random
 from bisect import bisect_left
 from collections import Counter
 from itertools import accumulate
-from operator import mul
+from operator import add, mul
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+# Units of both groups are paired from this number on: of 11 pairs, the rarest arrangement of signs has a probability of 1 in 1,024.
+LEAST_SHARED = 12
 _DRAWS = 1000
 _SEED = 20  # the same store has the same answer
 
@@ -30,21 +32,17 @@ class Shift(NamedTuple):
 
 class Side:
     """One group: its units (machines), and how often each is drawn. A unit is drawn with all its recordings, because these
-    aren't independent."""
+    aren't independent. Units of both groups come first, in the order of `shared`; a draw has them equally often in both."""
 
-    def __init__(self, unit_of: Mapping[int, str], seed: int) -> None:
-        units = sorted(set(unit_of.values()))
-        index = {unit: number for number, unit in enumerate(units)}
+    def __init__(self, unit_of: Mapping[int, str], seed: int, shared: Sequence[str] = ()) -> None:
+        own = sorted(set(unit_of.values()) - set(shared))
+        index = {unit: number for number, unit in enumerate([*shared, *own])}
         self.unit_of = {recording: index[unit] for recording, unit in unit_of.items()}
-        self.sizes = [0] * len(units)
+        self.sizes = [0] * len(index)
         for number in self.unit_of.values():
             self.sizes[number] += 1
-        generator = random.Random(_SEED + seed)
-        everything = range(len(units))
-        self.draws = [[1] * len(units)]  # the first is the sample itself
-        for _ in range(_DRAWS):
-            drawn = Counter(generator.choices(everything, k=len(units)))
-            self.draws.append([drawn[unit] for unit in everything])
+        together, alone = _draws(len(shared), _SEED - 1), _draws(len(own), _SEED + seed)
+        self.draws = [[1] * len(index), *map(add, together, alone)]  # the first is the sample itself
         self.weights = [sum(map(mul, draw, self.sizes)) for draw in self.draws]
 
     @property
@@ -73,6 +71,22 @@ class Side:
             rank = max(1, math.ceil(probability * weight - 1e-9)) - zeros
             found.append(sizes[bisect_left(cumulated, rank)] if rank > 0 else 0.0)
         return found
+
+
+def sides_of(before: Mapping[int, str], after: Mapping[int, str]) -> tuple[Side, Side, int]:
+    """Of two groups, and the number of units that both have: 0 if they are too few to be paired."""
+    shared = sorted({*before.values()} & {*after.values()})
+    if len(shared) < LEAST_SHARED:
+        shared = []
+    return Side(before, 0, shared), Side(after, 1, shared), len(shared)
+
+
+def _draws(units: int, seed: int) -> Iterator[list[int]]:
+    """How often each unit is drawn."""
+    generator = random.Random(seed)
+    for _ in range(_DRAWS):
+        drawn = Counter(generator.choices(range(units), k=units)) if units else Counter[int]()
+        yield [drawn[unit] for unit in range(units)]
 
 
 def shift(before: Side, after: Side, values: Mapping[int, float], probability: float | None = None) -> Shift:

@@ -1,4 +1,4 @@
-"""Tests if two groups differ: Welch's test, and the selection of many tests that bounds the share of false ones."""
+"""Tests if two groups differ, which may share members: Welch's test, and the selection of many tests that bounds the share of false ones."""
 
 from __future__ import annotations
 
@@ -26,16 +26,25 @@ class Group(NamedTuple):
         return max(0.0, (self.squares - self.total * self.mean) / (self.size - 1)) / self.size
 
 
-def welch(a: Group, b: Group) -> float:
+def welch(a: Group, b: Group, shared: int = 0, covariance: float = 0.0) -> float:
     """Two-sided probability of such a difference of means by chance. Not below that of the rarest permutation: values that don't
-    vary within a group prove no more than their number."""
-    difference, error = abs(a.mean - b.mean), a.error + b.error
-    rarest = 2 / math.comb(a.size + b.size, a.size)
-    if difference <= 1e-9 * max(1.0, abs(a.mean), abs(b.mean)):
+    vary within a group prove no more than their number.
+
+    `shared`: members that both groups have, with the covariance of their two values. The test is that of partially overlapping
+    samples then (Derrick, Toher and White 2017), which is the paired test if all members are shared, and Welch's if none is."""
+    difference = abs(a.mean - b.mean)
+    error = a.error + b.error - 2 * covariance * shared / (a.size * b.size)
+    alone = (a.size - shared, b.size - shared)
+    rarest = 2 / (math.comb(sum(alone), alone[0]) << shared)
+    scale = max(1.0, abs(a.mean), abs(b.mean))
+    if difference <= 1e-9 * scale:
         return 1.0
-    if error <= 0:
+    if error <= 1e-24 * scale**2:  # of equal differences the rest is rounding
         return min(1.0, rarest)
-    freedom = error**2 / (a.error**2 / (a.size - 1) + b.error**2 / (b.size - 1))
+    freedom = (a.error + b.error) ** 2 / (a.error**2 / (a.size - 1) + b.error**2 / (b.size - 1))
+    if shared:
+        weight = sum(alone) / (sum(alone) + 2 * shared)
+        freedom = shared - 1 + (freedom - shared + 1) * weight
     t2 = difference**2 / error
     return min(1.0, max(rarest, _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t2))))
 

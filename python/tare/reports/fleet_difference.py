@@ -33,6 +33,8 @@ def lines(result: Comparison, measure: str, unit: str, style: Style, width: int)
         f"Intervals (95 %) are of 1,000 draws of {unit}s. Of the named sites, at most {RATE:.0%} are expected to be chance.",
         width,
     )
+    if result.shared:
+        yield from wrapped(f"{plural(result.shared, unit)} of both sides are compared with themselves.", width)
     if result.has_few_units:
         yield from wrapped(
             f"With fewer than {ENOUGH_UNITS} {unit}s on a side, sites that grew by 5 % are often missed, and sites that differ by"
@@ -117,6 +119,7 @@ def as_json(result: Comparison, measure: str) -> dict[str, Any]:
         "measure": measure,
         "before": {"recordings": result.before.recordings, "units": result.before.units},
         "after": {"recordings": result.after.recordings, "units": result.after.units},
+        "shared_units": result.shared,
         "totals": {name: {label(p): _shift(each) for p, each in of.items()} for name, of in result.totals.items()},
         "tested_sites": result.tested,
         "rare_sites": result.rare,

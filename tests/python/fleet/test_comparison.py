@@ -9,7 +9,7 @@ from tare import cli
 from tare.errors import TareError
 from tare.fleet.comparison import Comparison, compare
 from tare.fleet.facts import Facts
-from tare.fleet.resampling import Side, shift
+from tare.fleet.resampling import Side, shift, sides_of
 from tare.fleet.significance import Group, discoveries, shares, welch
 from tare.fleet.store import Store, condition
 
@@ -41,6 +41,46 @@ def test_welch_has_the_values_of_tables_of_t(t: float, freedom: int, expected: f
 def test_values_that_do_not_vary_prove_no_more_than_their_number() -> None:
     assert welch(Group(5, 0, 0), Group(5, 5, 5)) == pytest.approx(2 / 252)
     assert welch(Group(5, 5, 5), Group(5, 5, 5)) == 1.0
+
+
+@pytest.mark.parametrize(("t", "freedom", "expected"), [(2.262, 9, 0.05), (3.250, 9, 0.01), (0.703, 9, 0.5)])
+def test_shared_members_have_the_values_of_the_paired_test(t: float, freedom: int, expected: float) -> None:
+    """Ten pairs, whose differences have a mean of t and a variance of 10: values vary by much more than the differences."""
+    size = freedom + 1
+    firsts = [100.0 * member for member in range(size)]
+    noise = [(-1) ** member * (10 * (size - 1) / size) ** 0.5 for member in range(size)]
+    seconds = [first + t + each for first, each in zip(firsts, noise, strict=True)]
+    a, b = (Group(size, sum(values), sum(value**2 for value in values)) for values in (firsts, seconds))
+    products = sum(first * second for first, second in zip(firsts, seconds, strict=True))
+    covariance = (products - a.total * b.total / size) / (size - 1)
+    assert welch(a, b, size, covariance) == pytest.approx(expected, rel=0.01)
+    assert welch(a, b) > 0.9
+
+
+def test_partly_shared_members_lie_between_the_paired_test_and_welchs() -> None:
+    """By hand: errors 1 and 1, covariance 5 of 10 shared of 20 and 20: error 2 - 2 * 5 * 10 / 400, 9 + 29 * 20 / 40 degrees of freedom."""
+    a, b = Group(20, 0.0, 380.0), Group(20, 40.0, 460.0)
+    assert a.error == b.error == 1.0
+    t = 2 / (2 - 0.25) ** 0.5
+    freedom = 9 + (38 - 9) * 20 / 40
+    found = welch(a, b, 10, 5.0)
+    assert welch(a, b, 20, 15.0) < found < welch(a, b)
+    assert found == pytest.approx(two_sided(t, freedom), rel=1e-3)
+
+
+def two_sided(t: float, freedom: float) -> float:
+    """Student's distribution by summing its density, far enough for three digits."""
+    step = 1e-3
+    density = [(1 + (step * (i + 0.5)) ** 2 / freedom) ** (-(freedom + 1) / 2) for i in range(200_000)]
+    inside = sum(density[: round(t / step)])
+    return 1 - inside / sum(density)
+
+
+def test_pairs_that_do_not_vary_prove_no_more_than_their_number() -> None:
+    values = [float(n) for n in range(12)]
+    a, b = (Group(12, sum(v + d for v in values), sum((v + d) ** 2 for v in values)) for d in (0, 1))
+    assert welch(a, b, 12, 13.0) == 2 / 2**12
+    assert welch(a, a, 12, 13.0) == 1.0
 
 
 def test_discoveries_are_those_of_benjamini_and_hochberg() -> None:
@@ -94,6 +134,43 @@ def test_growth_of_five_percent_is_named(tmp_path: Path) -> None:
         result = compared(tmp_path / str(seed))
         right += any(each.function == "f0" and each.kind == "grew" and each.mean.low > 0 for each in result.sites)
     assert right >= 11
+
+
+@pytest.mark.slow
+def test_machines_of_both_groups_are_compared_with_themselves(tmp_path: Path) -> None:
+    """Machines differ by 30 %, so that other machines show nothing; growth of 5 % on the same ones is named, and equal groups aren't."""
+    right = wrong = blind = 0
+    for seed in SEEDS:
+        for growth, shared in ((1.05, True), (1.0, True), (1.05, False)):
+            store = tmp_path / f"{seed}-{growth}-{shared}"
+            fill(store, seed, growth=growth, shared=shared, noise=0.3)
+            result = compared(store)
+            assert result.shared == (24 if shared else 0)
+            grown = any(each.function == "f0" and each.kind == "grew" and each.mean.low > 0 for each in result.sites)
+            right += grown and shared
+            blind += grown and not shared
+            wrong += result.found > 0 and growth == 1.0
+    assert right >= 11
+    assert wrong <= 2
+    assert blind <= 3
+
+
+def test_few_machines_of_both_groups_are_compared_as_others(tmp_path: Path) -> None:
+    for machines, shared in ((11, 0), (12, 12)):
+        fill(tmp_path / str(machines), 1, machines=machines, shared=True)
+        assert compared(tmp_path / str(machines)).shared == shared
+
+
+def test_draws_have_units_of_both_sides_together() -> None:
+    before = {n: f"m{n:02}" for n in range(20)}
+    after = {100 + n: f"m{n:02}" for n in range(5, 25)}
+    old, new, shared = sides_of(before, after)
+    assert (shared, old.units, new.units) == (15, 20, 20)
+    assert all(one[:15] == other[:15] for one, other in zip(old.draws, new.draws, strict=True))
+    assert all(sum(one[:15]) == 15 and sum(one[15:]) == 5 for one in old.draws)
+    assert old.draws[1][15:] != new.draws[1][15:]
+    # machine m05 is unit 0 on both sides
+    assert (old.unit_of[5], new.unit_of[105]) == (0, 0)
 
 
 def test_bytes_that_moved_between_callers_are_told_from_bytes_that_came(tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ def name(site: int) -> str:
 
 
 def fill(store: Path, each: int, program: str) -> None:
-    """Three builds; sites that come, go, grow and have two lines; lenses that don't always run; the first build's files merged."""
+    """Three builds, which share most machines; sites that come, go, grow and have two lines; lenses that don't always run; the first
+    build's files merged."""
     generator = random.Random(program)
     layout.create(store)
     for build in range(3):
@@ -51,7 +52,7 @@ def fill(store: Path, each: int, program: str) -> None:
             made.rows["sites"][:] = [
                 (site, f"id{build}", name(site), line, "/bin/app", f"{name(site)} ({line})\ng{site}") for site in sites
             ]
-            origin = Origin(f"b{build}", f"m{number % 7}", {"canary": "it's"})
+            origin = Origin(f"b{build}", f"m{number % 14 + build}", {"canary": "it's"})
             recordings.append((f"{program}-{build}-{number}", f"/r/{number}.tare", made, origin))
         add_facts(store, recordings, build)
         if build == 0:
@@ -88,6 +89,7 @@ def test_differences_are_equal(store: Path) -> None:
     one, other = Store(store, where), SparkStore(store, where, "local[2]")
     for measure, unit in (("gross", "machine"), ("tare", "recording")):
         made = difference(one, ("b0", "b2"), measure, unit)
+        assert made["shared_units"] == (12 if unit == "machine" else 0)
         assert {"grew", "moved"} <= {each["kind"] for each in made["changed_sites"]}
         equal(difference(other, ("b0", "b2"), measure, unit), made)
 
