@@ -43,3 +43,15 @@ def test_a_wrapper_without_a_name_is_named_by_its_place(tare: Tare, program: Cal
 def test_containers_are_called_by_who_fills_them(tare: Tare, program: Callable[..., Path]) -> None:
     trace = tare.record(program("container_fillers.cc", "-fno-inline"))
     assert headers_of(tare, trace) == {"fill_map(int)", "fill_list(int)", "name_all(int)", "share(int)"}
+
+
+def test_the_summary_names_the_caller_that_the_report_names(tare: Tare, program: Callable[..., Path]) -> None:
+    """The summary's sites have one frame; the first caller in time has 10 of 40,010 blocks."""
+    path = program("unequal_callers.c")
+    done = tare("run", "-o", "t.tare", "--", path)
+    assert done.returncode == 0, done.stderr
+    (first,) = re.findall(r"^ 1\. .*", done.stderr, re.MULTILINE)
+    assert "copy_text" in first and " from read_word" in first and "read_option" not in done.stderr
+    report = tare("report", "t.tare")
+    assert report.returncode == 0, report.stderr
+    assert re.search(r"called by read_word unequal_callers.c:\d+ 100%", report.stdout)

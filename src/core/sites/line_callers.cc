@@ -26,6 +26,12 @@ class Stacks {
   }
 
   std::size_t size() const { return caller_of_.size(); }
+  // The innermost part of a stack that ends at a location; kNone: the location isn't in the stack.
+  std::int64_t up_to(std::int64_t stack, std::int64_t location) const {
+    while (stack != 0 && location_of_[static_cast<std::size_t>(stack)] != location)
+      stack = caller_of_[static_cast<std::size_t>(stack)];
+    return stack == 0 ? kNone : stack;
+  }
   // kNone: none calls the first location of the stack.
   std::int64_t caller(std::int64_t stack) const {
     std::int64_t caller = caller_of_[static_cast<std::size_t>(stack)];
@@ -54,19 +60,25 @@ std::vector<LineCaller> line_callers(const Tables& replayed, const Tables& sites
   const Table& site_table = sites["sites"];
   const Column& line_of = site_table["site_location_id"];
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> known;  // by line and caller
-  std::vector<std::int64_t> found_of_site(site_table.rows(), kNone);
+  std::vector<std::int64_t> line_of_site(site_table.rows(), kNone);
   for (std::size_t site = 0; site < site_table.rows(); ++site) {
     if (line_of.is_null(site)) continue;
     const std::int64_t line = line_of.ints[site];
-    if (std::find(lines.begin(), lines.end(), static_cast<trace::RowId>(line)) == lines.end()) continue;
-    const std::pair key(line, stacks.caller(site_table["stack_id"].ints[site]));
-    found_of_site[site] = static_cast<std::int64_t>(known.try_emplace(key, known.size()).first->second);
+    if (std::find(lines.begin(), lines.end(), static_cast<trace::RowId>(line)) != lines.end())
+      line_of_site[site] = line;
   }
+  // By stack: a summary has one site for all stacks of a line.
   std::vector<std::int64_t> found_of_stack(stacks.size(), kNone);
   const std::vector<std::int64_t>& stack_ids = sites["stack_sites"]["stack_id"].ints;
   const std::vector<std::int64_t>& site_ids = sites["stack_sites"]["site_id"].ints;
-  for (std::size_t row = 0; row < stack_ids.size(); ++row)
-    found_of_stack[static_cast<std::size_t>(stack_ids[row])] = found_of_site[static_cast<std::size_t>(site_ids[row])];
+  for (std::size_t row = 0; row < stack_ids.size(); ++row) {
+    const std::int64_t line = line_of_site[static_cast<std::size_t>(site_ids[row])];
+    if (line == kNone) continue;
+    const std::int64_t named = stacks.up_to(stack_ids[row], line);
+    const std::pair key(line, named == kNone ? kNone : stacks.caller(named));
+    found_of_stack[static_cast<std::size_t>(stack_ids[row])] =
+        static_cast<std::int64_t>(known.try_emplace(key, known.size()).first->second);
+  }
 
   std::vector<std::pair<double, double>> sums(known.size());
   const Table& sizes = replayed["site_sizes"];

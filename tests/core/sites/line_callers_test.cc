@@ -97,6 +97,33 @@ TEST(LineCallers, AddsUpTheStacksOfACaller) {
   EXPECT_TRUE(line_callers(tables, sites_at(nodes), {}).empty());
 }
 
+TEST(LineCallers, StacksOfOneSiteHaveTheirOwnCallers) {
+  // copy (1), in which malloc's wrapper (4) allocates, is called by parse (2) and by print (3), which copy calls, too
+  const std::vector<Node> nodes = {{0, 0}, {0, 2}, {1, 1}, {2, 4}, {0, 3}, {4, 1}, {5, 4}, {2, 3}, {7, 1}};
+  Tables tables = stacks_of(nodes, 5);
+  tables.put(site_sizes_of({{3, 24, 24, 2, 1}, {6, 24, 24, 5, 4}, {8, 24, 24, 1, 0}}));
+  TableBuilder sites("sites");
+  const auto site_id = sites.column("site_id", ColumnType::Int64);
+  const auto stack_id = sites.column("stack_id", ColumnType::Int64);
+  const auto line = sites.column("site_location_id", ColumnType::Int64);
+  sites.add(site_id, std::int64_t{0});
+  sites.add(stack_id, std::int64_t{2});  // of the first
+  sites.add(line, std::int64_t{1});
+  TableBuilder of_stacks("stack_sites");
+  const auto stack = of_stacks.column("stack_id", ColumnType::Int64);
+  const auto site = of_stacks.column("site_id", ColumnType::Int64);
+  for (const std::int64_t each : {3, 6, 8}) {
+    of_stacks.add(stack, each);
+    of_stacks.add(site, std::int64_t{0});
+  }
+  Tables named;
+  named.put(sites.take());
+  named.put(of_stacks.take());
+  const std::array lines = {RowId{1}};
+  EXPECT_EQ(line_callers(tables, named, lines),
+            (std::vector<LineCaller>{{RowId{1}, RowId{2}, 32, 2}, {RowId{1}, RowId{3}, 32 * 4, 6}}));
+}
+
 TEST(LineCallers, TheCallerOfALineOfPythonIsTheNextOne) {
   // load (10) is called by the interpreter (1, 2), which runs main (11), which the interpreter runs
   const std::vector<Node> nodes = {{0, 0}, {0, 1}, {1, 11}, {2, 2}, {3, 1}, {4, 10}};
