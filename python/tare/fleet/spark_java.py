@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,7 +51,7 @@ class SparkJava:
         from pyspark.java_gateway import launch_gateway
 
         log = Path(self.folder, "log")
-        with log.open("wb") as out, _signals_wait():
+        with log.open("wb") as out, _signals_wait(), _temporary_files_in(self.folder):
             streams: dict[str, Any] = {"stdout": 2} if os.environ.get("TARE_DEBUG") else {"stdout": out, "stderr": out}
             try:
                 gateway = launch_gateway(conf, streams | {"pass_fds": [self._lock]})
@@ -77,6 +78,17 @@ class SparkJava:
         self._end()
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
+
+
+@contextmanager
+def _temporary_files_in(folder: str) -> Iterator[None]:
+    """pyspark makes a folder for Java's answer, which would stay if this process is killed meanwhile."""
+    before = tempfile.tempdir
+    tempfile.tempdir = folder
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from typing import IO, TYPE_CHECKING
 
 from tare.fleet.order_statistics import PROBABILITIES, label
 from tare.fleet.quantiles import Fleet, amount_of, programs
-from tare.html.markup import EMPTY, Markup, element, headings, joined
+from tare.html.fleet_parts import section, site_cell, wide_table
+from tare.html.markup import EMPTY, Markup, element, joined
 from tare.html.page import document
 from tare.html.timeline import steps
 from tare.lenses import load
@@ -56,14 +57,6 @@ def _program(fleet: Fleet, rows: int | None) -> Markup:
     )
 
 
-def _section(title: str, *content: object) -> Markup:
-    return element("section", element("h2", title), *content)
-
-
-def _table(titles: Sequence[str], rows: Sequence[Markup], look: str = "numbers") -> Markup:
-    return element("div", element("table", headings(*titles), element("tbody", *rows), class_=look), class_="wide")
-
-
 def _heads(builds: Sequence[Build]) -> list[str]:
     return [f"{label(p)} [95 % interval]" for p in shown_quantiles(builds)]
 
@@ -83,10 +76,10 @@ def _builds(program: str, builds: Sequence[Build]) -> Markup:
                 )
             )
     drawn = [_chart(f"{name} at the peak by build", builds[-_MOST_BUILDS:], name) for name in ("gross", "tare")]
-    return _section(
+    return section(
         f"{program}: {plural(len(builds), 'build')}, oldest first",
         *drawn,
-        _table(["build", "recordings", "machines", "", *_heads(builds)], rows),
+        wide_table(["build", "recordings", "machines", "", *_heads(builds)], rows),
         *(element("p", line, class_="note") for line in refused(builds)),
     )
 
@@ -149,8 +142,9 @@ def _lenses(every: Sequence[Figure], builds: Sequence[Build]) -> Markup:
         for each in every
         if each.build == newest
     ]
-    return _section(
-        f"Lenses of build {newest}", _table(["lens", "bytes", "found in", *_heads(builds), trend_head(builds)], rows)
+    return section(
+        f"Lenses of build {newest}",
+        wide_table(["lens", "bytes", "found in", *_heads(builds), trend_head(builds)], rows),
     )
 
 
@@ -169,21 +163,13 @@ def _sites(sites: Sequence[Figure], places: dict[int, Place], builds: Sequence[B
                 "tr",
                 element("td", lens, class_="text"),
                 *(element("td", cell) for cell in amounts),
-                element("th", _site(places.get(site or 0)), scope="row"),
+                element("th", site_cell(places.get(site or 0)), scope="row"),
             )
         )
     titles = ["lens", "found in", *_heads(builds), trend_head(builds), "site"]
-    return _section(
-        "Findings at sites, by their mean in the newest build", _table(titles, rows, "numbers sites changes")
+    return section(
+        "Findings at sites, by their mean in the newest build", wide_table(titles, rows, "numbers sites changes")
     )
-
-
-def _site(place: Place | None) -> Markup:
-    if place is None:
-        return element("code", "?")
-    name = joined(element("code", place.function), " ", element("span", place.place, class_="place"))
-    frames = [element("li", element("code", frame)) for frame in place.stack.split("\n") if frame]
-    return element("details", element("summary", name), element("ol", *frames, class_="stack"))
 
 
 def _worst(fleet: Fleet) -> Markup:
@@ -198,6 +184,6 @@ def _worst(fleet: Fleet) -> Markup:
         )
         for each in fleet.worst(WORST)
     ]
-    return _section(
-        "Recordings with most tare", _table(["tare", "gross", "build", "machine", "to open"], rows, "numbers sites")
+    return section(
+        "Recordings with most tare", wide_table(["tare", "gross", "build", "machine", "to open"], rows, "numbers sites")
     )

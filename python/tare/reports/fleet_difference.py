@@ -27,29 +27,11 @@ _WORDS = {
 
 
 def lines(result: Comparison, measure: str, unit: str, style: Style, width: int) -> Iterator[str]:
-    before, after = (_side(side, unit) for side in (result.before, result.after))
-    yield style(f"{result.program}: {before} before, {after} after", "bold")
-    yield from wrapped(
-        f"Intervals (95 %) are of 1,000 draws of {unit}s. Of the named sites, at most {RATE:.0%} are expected to be chance.",
-        width,
-    )
-    if result.shared:
-        yield from wrapped(f"{plural(result.shared, unit)} of both sides are compared with themselves.", width)
-    if result.has_few_units:
-        yield from wrapped(
-            f"With fewer than {ENOUGH_UNITS} {unit}s on a side, sites that grew by 5 % are often missed, and sites that differ by"
-            f" chance are named more often: compare more {unit}s.",
-            width,
-        )
-    for p in PROBABILITIES:
-        least = min(result.before.recordings, result.after.recordings)
-        if least < least_size(p):
-            yield from wrapped(
-                f"{label(p)} isn't shown below {least_size(p)} recordings on each side: the smaller side has {least}.",
-                width,
-            )
+    yield style(headline(result, unit), "bold")
+    for note in notes(result, unit):
+        yield from wrapped(note, width)
     rows = [
-        [f"{name} {label(p)}", human_bytes(each.before), human_bytes(each.after), _change(each, "bytes")]
+        [f"{name} {label(p)}", human_bytes(each.before), human_bytes(each.after), change(each, "bytes")]
         for name, of in result.totals.items()
         for p, each in of.items()
     ]
@@ -63,12 +45,9 @@ def lines(result: Comparison, measure: str, unit: str, style: Style, width: int)
         ]
         yield from table(heads, rows, width)
     yield ""
-    old, new = (percent(share, 1.0) for share in result.unmatched)
-    tested = f"{plural(result.found, 'site')} of {result.tested} changed ({_WORDS[measure]})"
-    yield style(tested, "bold")
-    if result.rare:
-        yield f"{plural(result.rare, 'site is', 'sites are')} in too few {unit}s to be tested"
-    yield f"{old} of the sum before and {new} of the sum after are at sites that the other side doesn't have"
+    first, *rest = findings(result, measure, unit)
+    yield style(first, "bold")
+    yield from rest
     if not result.sites:
         return
     yield ""
@@ -76,10 +55,43 @@ def lines(result: Comparison, measure: str, unit: str, style: Style, width: int)
     columns = [Column("", "left", keep=True), Column("mean before"), Column("change of the mean [95 %]", keep=True)]
     columns += [Column(f"change of {label(p)} [95 %]") for p in shown]
     columns += [Column("chance"), Column("site", "left", least=24)]
-    kind = "calls" if measure == "calls" else "bytes"
+    kind = kind_of(measure)
     yield from table(columns, [_row(each, shown, kind) for each in result.sites], width)
     if result.found > len(result.sites):
         yield f"and {result.found - len(result.sites)} more (-n all)"
+
+
+def headline(result: Comparison, unit: str) -> str:
+    before, after = (_side(side, unit) for side in (result.before, result.after))
+    return f"{result.program}: {before} before, {after} after"
+
+
+def notes(result: Comparison, unit: str) -> Iterator[str]:
+    yield f"Intervals (95 %) are of 1,000 draws of {unit}s. Of the named sites, at most {RATE:.0%} are expected to be chance."
+    if result.shared:
+        yield f"{plural(result.shared, unit)} of both sides are compared with themselves."
+    if result.has_few_units:
+        yield (
+            f"With fewer than {ENOUGH_UNITS} {unit}s on a side, sites that grew by 5 % are often missed, and sites that differ by"
+            f" chance are named more often: compare more {unit}s."
+        )
+    for p in PROBABILITIES:
+        least = min(result.before.recordings, result.after.recordings)
+        if least < least_size(p):
+            yield f"{label(p)} isn't shown below {least_size(p)} recordings on each side: the smaller side has {least}."
+
+
+def findings(result: Comparison, measure: str, unit: str) -> Iterator[str]:
+    """How many sites changed, and how many could not be compared."""
+    yield f"{plural(result.found, 'site')} of {result.tested} changed ({_WORDS[measure]})"
+    if result.rare:
+        yield f"{plural(result.rare, 'site is', 'sites are')} in too few {unit}s to be tested"
+    old, new = (percent(share, 1.0) for share in result.unmatched)
+    yield f"{old} of the sum before and {new} of the sum after are at sites that the other side doesn't have"
+
+
+def kind_of(measure: str) -> str:
+    return "calls" if measure == "calls" else "bytes"
 
 
 def _side(side: Side, unit: str) -> str:
@@ -91,25 +103,29 @@ def _row(site: SiteShift, shown: list[float], kind: str) -> list[str]:
     name = f"{site.function} ({site.place})" if site.place else site.function
     callers = [line.rpartition(" (")[0] or line for line in site.stack.split("\n")[1:_CALLERS]]
     name = " < ".join([name, *callers])
-    moved = f"moved {'from' if site.mean.change > 0 else 'to'} {site.partner}: " if site.partner else ""
+    moved = f"{moved_words(site)}: " if site.partner else ""
     return [
         site.kind,
-        _amount(site.mean.before, kind),
-        _change(site.mean, kind),
-        *(_change(site.quantiles[p], kind) for p in shown),
+        amount(site.mean.before, kind),
+        change(site.mean, kind),
+        *(change(site.quantiles[p], kind) for p in shown),
         f"{site.probability:.1g}",
         moved + name,
     ]
 
 
-def _amount(value: float, kind: str) -> str:
+def moved_words(site: SiteShift) -> str:
+    return f"moved {'from' if site.mean.change > 0 else 'to'} {site.partner}"
+
+
+def amount(value: float, kind: str) -> str:
     return human_bytes(value) if kind == "bytes" else human_count(value)
 
 
-def _change(each: Shift, kind: str) -> str:
+def change(each: Shift, kind: str) -> str:
     if each.change == each.low == each.high == 0:
         return "0"
-    values = [f"{'+' if value > 0 else ''}{_amount(value, kind)}" for value in (each.change, each.low, each.high)]
+    values = [f"{'+' if value > 0 else ''}{amount(value, kind)}" for value in (each.change, each.low, each.high)]
     return f"{values[0]} [{values[1]}, {values[2]}]"
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from tare.commands.fleet.options import add_engine, add_store, add_where, store_of
-from tare.commands.options import add_json, add_rows
+from tare.commands.options import add_html, add_json, add_rows
+from tare.errors import USAGE, TareError
 from tare.fleet.store import condition
 
 if TYPE_CHECKING:
     import argparse
 
-SYNOPSIS = "tare fleet diff STORE --before NAME=PATTERN --after NAME=PATTERN [options]"
+SYNOPSIS = "tare fleet diff STORE --before NAME=PATTERN --after NAME=PATTERN [--html [-o FILE] | --json] [options]"
 HELP = (
     "Compares two groups of recordings, such as two builds. It prints the change of quantiles with 95 % intervals, and the\n"
     "sites whose bytes changed. At most 3 % of the named sites are expected to be chance. Bytes that only moved between\n"
@@ -20,6 +21,7 @@ HELP = (
 )
 EXAMPLES = """
 tare fleet diff fleet/ --before build=1.4 --after build=1.5
+tare fleet diff fleet/ --before build=1.4 --after build=1.5 --html --open      a chart in the browser
 tare fleet diff fleet/ --before build=1.5 --before canary=no --after build=1.5 --after canary=yes
 tare fleet diff fleet/ --where program=jq --before build=1.4 --after build=1.5 --measure tare --json
 """
@@ -36,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unit", choices=("machine", "recording"), default="machine", help="treat as independent: machines, or recordings (default: machine)")  # fmt: skip
     add_engine(parser)
     add_rows(parser, 20, "sites")
+    add_html(parser, "STORE.diff.html")
     add_json(parser)
 
 
@@ -46,10 +49,23 @@ def run(options: argparse.Namespace) -> int:
     from tare.text.printable import say
     from tare.text.terminal import Style, width_of
 
+    if (options.output or options.open) and not options.html:
+        raise TareError(USAGE, "fleet diff: -o and --open go with --html")
+    if options.html and options.json:
+        raise TareError(USAGE, "fleet diff: --html and --json are two forms of output; give one")
     with Progress("comparing recordings"):
         limit = None if options.json else options.rows
         result = compare(store_of(options), options.before, options.after, options.measure, options.unit, limit)
-    if options.json:
+    if options.html:
+        from tare.commands.output_file import write_page
+        from tare.html import fleet_diff_page
+
+        def write(out: IO[bytes]) -> None:
+            groups = (options.before, options.after)
+            fleet_diff_page.write(result, options.measure, options.unit, options.store, groups, out)
+
+        write_page(options, f"{options.store.resolve().name}.diff.html", "fleet diff", write)
+    elif options.json:
         from tare.reports.json_report import dump
 
         print(dump(fleet_difference.as_json(result, options.measure)))
