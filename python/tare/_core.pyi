@@ -188,6 +188,7 @@ class MemberList:
     def warnings(self) -> list[str]: ...
 
 def list_members(path: str) -> MemberList | None: ...  # of a container; None: it is none
+def other_root(pid: int) -> str: ...  # of a process in a container; empty: its files are found by their names
 def find_leftover_folders(parents: Sequence[str]) -> list[LeftoverFolder]: ...
 def remove_leftover_folder(path: str) -> bool: ...  # false: it stays
 def run(

@@ -24,6 +24,7 @@
 #include "core/columns/table_schema.h"
 #include "core/launcher/launcher.h"
 #include "core/process_memory/mapped_file.h"
+#include "core/process_memory/program_root.h"
 #include "core/recording/members.h"
 #include "tare/version.h"
 #include "trace/file/container.h"
@@ -189,6 +190,9 @@ void bind_leftovers(nb::module_& module) {
       .def_prop_ro("users", [](const trace::LeftoverFolder& folder) {
         return core::MappedFile(folder.path + "/" + trace::kControlName).processes();
       });
+  module.def(
+      "other_root", [](pid_t pid) { return core::has_other_root(pid) ? core::root_of(pid) : std::string(); },
+      nb::arg("pid"));
   module.def("find_leftover_folders", trace::find_leftover_folders, nb::arg("parents"));
   module.def("remove_leftover_folder", trace::remove_leftover_folder, nb::arg("path"));
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from tare.commands.options import EVERYTHING, add_recording, seconds
@@ -91,5 +92,8 @@ def _attach(pid: int, options: argparse.Namespace) -> int:
         keep_segments=keep_segments,
         seconds=options.seconds,
     )
+    if root := _core.other_root(pid):
+        symbols = os.environ.get("TARE_SYMBOLS", "")
+        os.environ["TARE_SYMBOLS"] = f"{symbols}:{root}" if symbols else root
     run_command.print_outcome(outcome, with_summary=not options.quiet)
     return 0

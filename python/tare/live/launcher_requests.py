@@ -36,7 +36,7 @@ def find(pid: int) -> Recorded:
     for _ in range(_LOOKS):
         paths = _mapped_files(pid)
         if any("/libtare-record.so" in path for path in paths):
-            return Recorded(pid, _directory(paths))
+            return Recorded(pid, _directory(pid, paths))
         time.sleep(0.02)  # a program that was just started is still in its loader
     raise TareError(
         CANNOT_RECORD,
@@ -66,7 +66,7 @@ def program_of(pid: int) -> str:
 def find_launched(pid: int) -> tuple[Recorded, str]:
     """A recorded process, or a launcher; and the process whose figures are shown: of a launcher's, the one with most events."""
     paths = _mapped_files(pid)
-    directory = _directory(paths)
+    directory = _directory(pid, paths)
     if directory and not any("/libtare-record.so" in path for path in paths):
         return Recorded(pid, directory), "largest"
     return find(pid), str(pid)
@@ -81,12 +81,17 @@ def is_over(pid: int) -> bool:
         return True
 
 
-def _directory(paths: set[str]) -> str:
+def _directory(pid: int, paths: set[str]) -> str:
     """Of launchers that are gone there may be several: a process keeps their page for a while."""
+    from tare import _core
+
     for path in paths:
         folder, name = os.path.split(path)
-        if name == _CONTROL and "/tare-" in folder and not _is_over(path):
-            return folder
+        if name != _CONTROL or "/tare-" not in folder:
+            continue
+        root = _core.other_root(pid)
+        if not _is_over(root + path):
+            return root + folder
     return ""
 
 

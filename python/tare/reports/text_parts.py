@@ -160,7 +160,7 @@ def segment_lines(recording: Recording) -> list[str]:
 
 _NAMELESS = {
     "replaced": "has another build id than when it was recorded; restore the old file, or record again",
-    "missing": "doesn't exist any more; restore it",
+    "missing": "doesn't exist here; restore it, or name the root of its container by TARE_SYMBOLS",
     "stripped": "is stripped; install its debug symbols, or build it with -g",
     "damaged": "can't be read as a program or library",
 }
@@ -183,6 +183,9 @@ def unnamed_note(frames: Iterable[Frame]) -> str:
         return ""
     files = ", ".join(path.rpartition("/")[2] for path in modules[:_MOST_NAMELESS])
     more = f" and {len(modules) - _MOST_NAMELESS} more files" if len(modules) > _MOST_NAMELESS else ""
+    if not any(os.path.exists(path) for path in modules):
+        are = "isn't" if len(modules) == 1 else "aren't"
+        return f"note: {files}{more} {are} in this file system, so some sites are file+offset; name the root of the container by TARE_SYMBOLS"
     have = "has" if len(modules) == 1 else "have"
     return f"note: {files}{more} {have} only exported names, so some sites are file+offset; install debug symbols, or build with -g"
 

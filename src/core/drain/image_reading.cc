@@ -20,7 +20,8 @@ std::uint64_t ImageRecording::watch_memory(const SnapshotFacts& facts, ReadingBu
   if (readings_.reading_is_due(now_ns, *rss_bytes, budget)) {
     const std::uint64_t begin_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     std::optional<MemoryReading> reading =
-        read_memory(process_, {facts.recorder_library, facts.spool_folder, spool_path(), spool_->header().own_ranges});
+        read_memory(process_, {facts.recorder_library, facts.spool_folder, facts.spool_folder + "/" + spool_name(),
+                               spool_->header().own_ranges});
     const std::uint64_t cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns;
     readings_.record(now_ns, *rss_bytes, cost_ns, budget);
     if (reading) {

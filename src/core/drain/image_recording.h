@@ -36,7 +36,7 @@ struct DrainCounts {
   std::uint64_t events = 0;
 };
 
-// Facts of the launch that a snapshot needs.
+// Facts of the launch that a snapshot needs: paths as the program has them.
 struct SnapshotFacts {
   std::string recorder_library;
   std::string spool_folder;

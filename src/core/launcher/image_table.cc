@@ -116,7 +116,10 @@ bool ImageTable::add(const std::string& name, std::uint32_t named_pid) {
     starved_.insert(name);
     return false;
   };
-  Result<LiveSpool> spool = LiveSpool::open(directory_.path() + "/" + name);
+  // A trace names its spool by a path that is right for other processes, too.
+  Result<LiveSpool> spool = LiveSpool::open(directory_.path_for_others() + "/" + name);
+  if (!spool && directory_.path_for_others() != directory_.path())
+    spool = LiveSpool::open(directory_.path() + "/" + name);
   if (!spool) {
     if (!has_descriptor_left()) return starve();
     warn(spool.error().message);

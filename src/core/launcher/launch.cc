@@ -127,7 +127,8 @@ Status Launch::join(const AttachOptions& options) {
   if (recorder->state() != trace::RecorderState::Asleep && recorder->state() != trace::RecorderState::Recording) {
     return Error{ErrorKind::CannotRecord, who + " has a recorder that isn't asleep: it couldn't start"};
   }
-  WakingOptions waking{directory_.path(), options_.sample_bytes, 0};
+  facts_.recorder_library = recorder->library();
+  WakingOptions waking{directory_.path_in_program(), options_.sample_bytes, 0};
   if (options_.free_stacks == RecordFreeStacks::Yes) waking.spool_flags |= trace::kSpoolFreeStacks;
   if (options_.contents == RecordContents::Yes) waking.spool_flags |= trace::kSpoolContents;
   watch_first(options.pid, options.pid, options.program, 0);
@@ -167,7 +168,7 @@ bool Launch::find_images() { return !ended_early_ && images_->find(); }
 
 void Launch::take_due_snapshots(pid_t pid, ImageRecording& image) {
   const auto take = [&](trace::MomentKind kind, const std::string& name) {
-    const Status taken = image.take_snapshot(kind, name, {options_.recorder_library, directory_.path()});
+    const Status taken = image.take_snapshot(kind, name, facts_);
     if (!taken && refused_snapshots_.insert(pid).second) images_->warn(taken.error().message);
   };
   if (image.snapshot_requested()) {
@@ -184,8 +185,7 @@ void Launch::take_signalled_snapshots() {
     ImageRecording* image = image_of(child_);
     if (image == nullptr) continue;
     const Status taken =
-        image->take_snapshot(trace::MomentKind::Request, "signal-" + std::to_string(signalled_snapshots_),
-                             {options_.recorder_library, directory_.path()});
+        image->take_snapshot(trace::MomentKind::Request, "signal-" + std::to_string(signalled_snapshots_), facts_);
     if (!taken) images_->warn(taken.error().message);
   }
 }
@@ -201,8 +201,7 @@ bool Launch::drain(DrainDepth depth) {
     unheard = unheard || process.image->unheard();
     const DrainCounts counts = process.image->drain(depth);
     take_due_snapshots(pid, *process.image);
-    next_look_ns = std::min(
-        next_look_ns, process.image->watch_memory({options_.recorder_library, directory_.path()}, reading_budget_));
+    next_look_ns = std::min(next_look_ns, process.image->watch_memory(facts_, reading_budget_));
     if (trims) process.image->trim_spool();
     images_->rest_descriptors(*process.image);
     outcome_.drained_chunks += counts.chunks;

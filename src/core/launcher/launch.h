@@ -27,7 +27,8 @@ class Launch {
         progress_(progress),
         directory_(std::move(directory)),
         signals_(directory_.control(), options.snapshot_signal),
-        desk_(directory_, {options.recorder_library, directory_.path()}, [this](pid_t pid) { return image_of(pid); }) {}
+        facts_{options.recorder_library, directory_.path_in_program()},
+        desk_(directory_, facts_, [this](pid_t pid) { return image_of(pid); }) {}
 
   Status start(const Executable& executable);
   // In place of start(): a process that runs already.
@@ -60,6 +61,7 @@ class Launch {
   const ProgressCallback& progress_;
   SpoolDirectory directory_;
   LaunchSignals signals_;
+  SnapshotFacts facts_;
   RequestDesk desk_;
   bool joined_ = false;  // the process was there before us
   bool ended_early_ = false;

@@ -61,7 +61,7 @@ void Launch::withdraw_requests() {
 // After an attach, the recording ends here, and takes the snapshot that others take at the exit.
 void Launch::take_final_snapshot(pid_t pid, ImageRecording& image) {
   if (options_.snapshots == TakeSnapshots::OnRequest) return;
-  const Status taken = image.take_snapshot(trace::MomentKind::Exit, {}, {options_.recorder_library, directory_.path()});
+  const Status taken = image.take_snapshot(trace::MomentKind::Exit, {}, facts_);
   if (!taken && refused_snapshots_.insert(pid).second) outcome_.warnings.push_back(taken.error().message);
 }
 

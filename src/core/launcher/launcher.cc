@@ -73,7 +73,7 @@ Result<LaunchOutcome> attach(const AttachOptions& options, const ProgressCallbac
   }
   const std::string& output = options.launch.output;
   if (Status status = check_output(output); !status) return status.error();
-  Result<SpoolDirectory> directory = SpoolDirectory::create(folder_of(output.empty() ? "./" : output));
+  Result<SpoolDirectory> directory = SpoolDirectory::create_for(options.pid, folder_of(output.empty() ? "./" : output));
   if (!directory) return directory.error();
   Launch launch(options.launch, progress, std::move(*directory));
   if (Status status = launch.join(options); !status) return status.error();

@@ -53,6 +53,7 @@ bool has_recorder(pid_t pid) {
 ProcessRecorder::ProcessRecorder(ProcessRecorder&& other) noexcept
     : pid_(other.pid_),
       memory_(std::exchange(other.memory_, -1)),
+      library_(std::move(other.library_)),
       address_(other.address_),
       state_(other.state_),
       wish_(other.wish_),
@@ -82,6 +83,7 @@ Result<ProcessRecorder> ProcessRecorder::find(const FrozenProcess& process) {
     const std::optional<std::size_t> at = find_rendezvous(data);
     if (!at) continue;
     recorder.address_ = mapped.range.start + *at;
+    recorder.library_ = mapped.name;
     if (Status status = recorder.read_state(); !status) return status.error();
     return recorder;
   }

@@ -28,6 +28,8 @@ class ProcessRecorder {
   ProcessRecorder& operator=(ProcessRecorder&&) = delete;
   ~ProcessRecorder();
 
+  // Its path as the process has it.
+  const std::string& library() const { return library_; }
   trace::RecorderState state() const { return state_; }
   trace::RecorderWish wish() const { return wish_; }
   // Recording, new blocks included.
@@ -57,6 +59,7 @@ class ProcessRecorder {
 
   pid_t pid_;
   int memory_;  // /proc/PID/mem
+  std::string library_;
   std::uint64_t address_ = 0;
   trace::RecorderState state_ = trace::RecorderState::NotStarted;
   trace::RecorderWish wish_ = trace::RecorderWish::None;

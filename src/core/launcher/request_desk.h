@@ -28,8 +28,8 @@ class RequestDesk {
  public:
   using FindImage = std::function<ImageRecording*(pid_t)>;  // the one that runs, or null; of 0 the one of most calls
 
-  RequestDesk(SpoolDirectory& directory, SnapshotFacts facts, FindImage find_image)
-      : directory_(directory), facts_(std::move(facts)), find_image_(std::move(find_image)) {}
+  RequestDesk(SpoolDirectory& directory, const SnapshotFacts& facts, FindImage find_image)
+      : directory_(directory), facts_(facts), find_image_(std::move(find_image)) {}
 
   // Answers the requests since the last call. One thread, the one that drains.
   void serve();
@@ -43,7 +43,7 @@ class RequestDesk {
   std::string change_all(trace::RecorderWish wish);
 
   SpoolDirectory& directory_;
-  SnapshotFacts facts_;
+  const SnapshotFacts& facts_;
   FindImage find_image_;
 };
 

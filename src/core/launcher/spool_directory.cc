@@ -19,6 +19,7 @@
 #include <new>
 #include <utility>
 
+#include "core/process_memory/program_root.h"
 #include "trace/spool/allocator_table.h"
 #include "trace/spool/spool_folder.h"
 
@@ -83,36 +84,74 @@ Result<SpoolDirectory> SpoolDirectory::create(const std::string& last_resort) {
     return Error{ErrorKind::Io, "no place for the recording's buffers (tried /dev/shm, TMPDIR and " + last_resort +
                                     "): " + std::strerror(error) + "; free some space or set TMPDIR"};
   }
+  directory.path_in_program_ = directory.path_;
+  if (Status made = directory.make_control(); !made) return made.error();
+  return directory;
+}
+
+Result<SpoolDirectory> SpoolDirectory::create_for(pid_t pid, const std::string& last_resort) {
+  if (!has_other_root(pid)) return create(last_resort);
+  const AsUserOf owner(pid);
+  SpoolDirectory directory;
+  directory.root_of_program_ = root_of(pid);
+  int error = 0;
+  for (const char* folder : {"/dev/shm", "/tmp"}) {
+    error = try_create(directory.root_of_program_ + folder, directory.path_);
+    if (error == 0) {
+      directory.parent_bytes_ = std::strlen(folder);
+      directory.parent_fd_ = ::open((directory.root_of_program_ + folder).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+      break;
+    }
+  }
+  if (error != 0) {
+    return Error{ErrorKind::Io, "no place for the recording's buffers in the root of process " + std::to_string(pid) +
+                                    " (tried its /dev/shm and /tmp): " + std::strerror(error) +
+                                    "; give it a writable one with 32 MiB free"};
+  }
+  directory.path_in_program_ = directory.path_.substr(directory.root_of_program_.size());
+  directory.folder_fd_ = ::open(directory.path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (directory.folder_fd_ < 0 || directory.parent_fd_ < 0) {
+    return Error{ErrorKind::Io, "cannot open " + directory.path_ + ": " + std::strerror(errno)};
+  }
+  directory.path_ = "/proc/self/fd/" + std::to_string(directory.folder_fd_);
+  if (Status made = directory.make_control(); !made) return made.error();
+  return directory;
+}
+
+Status SpoolDirectory::make_control() {
   const auto failed = [&](const char* what) {
-    return Error{ErrorKind::Io, std::string("cannot ") + what + " " + directory.path_ + "/" + trace::kControlName +
-                                    ": " + std::strerror(errno) + "; check the free space there"};
+    return Error{ErrorKind::Io, std::string("cannot ") + what + " " + path_ + "/" + trace::kControlName + ": " +
+                                    std::strerror(errno) + "; check the free space there"};
   };
-  const std::string name = directory.path_ + "/" + trace::kControlName;
-  directory.control_fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (directory.control_fd_ < 0) return failed("create");
-  if (::geteuid() == 0) ::fchmod(directory.control_fd_, 0666);  // as secret as its directory
+  const std::string name = path_ + "/" + trace::kControlName;
+  control_fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (control_fd_ < 0) return failed("create");
+  if (::geteuid() == 0) ::fchmod(control_fd_, 0666);  // as secret as its directory
   // Written, not left sparse: a full disk shows here and not as SIGBUS later.
   const std::vector<char> zeros(sizeof(LauncherControl), '\0');
-  if (::write(directory.control_fd_, zeros.data(), zeros.size()) != static_cast<ssize_t>(zeros.size()))
-    return failed("write");
+  if (::write(control_fd_, zeros.data(), zeros.size()) != static_cast<ssize_t>(zeros.size())) return failed("write");
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  if (::fcntl(directory.control_fd_, F_SETLK, &lock) != 0) return failed("lock");
-  directory.control_ =
-      trace::GuardedMapping(sizeof(LauncherControl), PROT_READ | PROT_WRITE, MAP_SHARED, directory.control_fd_, 0);
-  if (directory.control_.data() == nullptr) return failed("map");
-  LauncherControl& control = *new (directory.control_.data()) LauncherControl{};
+  if (::fcntl(control_fd_, F_SETLK, &lock) != 0) return failed("lock");
+  control_ = trace::GuardedMapping(sizeof(LauncherControl), PROT_READ | PROT_WRITE, MAP_SHARED, control_fd_, 0);
+  if (control_.data() == nullptr) return failed("map");
+  LauncherControl& control = *new (control_.data()) LauncherControl{};
   control.version = trace::kSpoolVersion;
   control.launcher_pid = static_cast<std::uint32_t>(::getpid());
   control.wake_chunks = kWakeChunks;
   control.wake_processes = kWakeProcesses;
   std::memcpy(control.magic, "TARECTL\n", sizeof(control.magic));
-  return directory;
+  return ok();
 }
 
 SpoolDirectory::SpoolDirectory(SpoolDirectory&& other) noexcept
     : path_(std::exchange(other.path_, {})),
+      path_in_program_(std::move(other.path_in_program_)),
+      root_of_program_(std::move(other.root_of_program_)),
+      folder_fd_(std::exchange(other.folder_fd_, -1)),
+      parent_fd_(std::exchange(other.parent_fd_, -1)),
+      parent_bytes_(other.parent_bytes_),
       control_fd_(std::exchange(other.control_fd_, -1)),
       control_(std::move(other.control_)),
       left_behind_(other.left_behind_),
@@ -129,10 +168,16 @@ SpoolDirectory::~SpoolDirectory() {
     forget_remains();
     ::unlink((path_ + "/" + trace::kControlName).c_str());
     ::unlink((path_ + "/" + trace::kAllocatorsName).c_str());
-    ::rmdir(path_.c_str());  // not empty: a spool that couldn't be read is worth keeping
-    const std::string above = path_.substr(0, path_.rfind('/'));
-    if (above.substr(above.rfind('/') + 1).starts_with("tare-")) ::rmdir(above.c_str());
+    // Not empty: a spool that couldn't be read is worth keeping.
+    const std::string folder = parent_fd_ < 0 ? path_ : path_in_program_.substr(parent_bytes_ + 1);
+    const int from = parent_fd_ < 0 ? AT_FDCWD : parent_fd_;
+    ::unlinkat(from, folder.c_str(), AT_REMOVEDIR);
+    const std::string above = folder.substr(0, std::min(folder.rfind('/'), folder.size()));
+    if (above != folder && above.substr(above.rfind('/') + 1).starts_with("tare-"))
+      ::unlinkat(from, above.c_str(), AT_REMOVEDIR);
   }
+  if (folder_fd_ >= 0) ::close(folder_fd_);
+  if (parent_fd_ >= 0) ::close(parent_fd_);
   if (control_fd_ >= 0) ::close(control_fd_);
 }
 

@@ -1,6 +1,8 @@
 // The private directory of one recording, and in it the control file that programs wake the launcher by.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <map>
 #include <set>
@@ -29,10 +31,17 @@ class SpoolDirectory {
   // `last_resort`. Io. A program of root may change its user. Its directory accepts files of all users who have its
   // name, which is random and lies in a directory that only root can list.
   static Result<SpoolDirectory> create(const std::string& last_resort);
+  // Where a running process can use it. A process with another root or mount namespace has it in its own /dev/shm or
+  // /tmp, reached by /proc/PID/root and kept by a descriptor: it stays reachable when the process has ended.
+  static Result<SpoolDirectory> create_for(pid_t pid, const std::string& last_resort);
   SpoolDirectory(SpoolDirectory&& other) noexcept;
   ~SpoolDirectory();  // removes the directory if it's empty but for the control file, unless left behind
 
   const std::string& path() const { return path_; }
+  // The same in the program's root.
+  const std::string& path_in_program() const { return path_in_program_; }
+  // The same as long as the program lives, for other processes in this one's namespaces.
+  std::string path_for_others() const { return root_of_program_ + path_in_program_; }
   trace::LauncherControl& control() const { return *static_cast<trace::LauncherControl*>(control_.data()); }
   // By which processes of this recording are known: each maps it, asleep or awake.
   MappedFile control_file() const { return MappedFile(path_ + "/" + trace::kControlName); }
@@ -62,9 +71,15 @@ class SpoolDirectory {
 
  private:
   SpoolDirectory() = default;
+  Status make_control();
   void forget_remains() const;
 
   std::string path_;
+  std::string path_in_program_;
+  std::string root_of_program_;  // "/proc/PID/root"; empty: it has this process's root
+  int folder_fd_ = -1;           // with root_of_program_: the directory
+  int parent_fd_ = -1;           // and the one that it was made in, of parent_bytes_ in path_in_program_
+  std::size_t parent_bytes_ = 0;
   int control_fd_ = -1;  // holds the lock that marks the launcher as alive
   trace::GuardedMapping control_;
   bool left_behind_ = false;

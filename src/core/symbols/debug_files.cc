@@ -88,6 +88,15 @@ std::unique_ptr<ElfFile> find_by_build_id(const trace::Module& module, std::span
   return nullptr;
 }
 
+// In the root of a container or of an image, which TARE_SYMBOLS names.
+std::unique_ptr<ElfFile> find_in_roots(const trace::Module& module, std::span<const fs::path> dirs) {
+  if (module.build_id.empty()) return nullptr;
+  for (const fs::path& dir : dirs) {
+    if (auto file = open_build(dir / fs::path(module.path).relative_path(), module.build_id)) return file;
+  }
+  return nullptr;
+}
+
 std::unique_ptr<ElfFile> find_by_debug_link(const ElfFile& binary, std::span<const fs::path> dirs) {
   const std::string_view link = binary.section(".gnu_debuglink");
   ByteReader reader(link);
@@ -195,10 +204,16 @@ DebugFiles find_debug_files(const trace::Module& module, std::span<const std::fi
     }
   } else if (is_vdso || !fs::exists(module.path, none)) {
     files.state = ModuleState::Missing;
-    files.message = module.path + " is gone: its functions stay unnamed; install it again or copy the debug file here";
+    files.message = module.path +
+                    " is gone: its functions stay unnamed; install it again, copy the debug file here, or name the "
+                    "root of its container by TARE_SYMBOLS";
   } else {
     files.state = ModuleState::Damaged;
     files.message = binary.error().message;
+  }
+  if (files.binary == nullptr && !is_vdso) {
+    files.binary = find_in_roots(module, dirs);
+    if (files.binary != nullptr) files.state = ModuleState::NoNames;
   }
 
   files.debug = find_by_build_id(module, dirs);

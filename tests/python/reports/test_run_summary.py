@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from handmade import Handmade, names_that_need
 from tare.reports.run_summary import Image, subject, summary
 from tare.text.terminal import Style
@@ -70,12 +71,25 @@ def test_a_program_that_allocates_nothing(made: Handmade) -> None:
     assert any("do first: no finding gains 0.5%" in line for line in lines(made))
 
 
-def test_functions_without_names_are_said_to_want_debug_symbols(made: Handmade) -> None:
+def test_functions_without_names_are_said_to_want_debug_symbols(
+    made: Handmade, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.path.exists", lambda path: path == "/bin/app")
     made.blocks(made.stack("?f", "main"), 16, 24, total=5000, peak=1000)
     assert len([line for line in lines(made) if "install debug symbols" in line]) == 1
 
 
-def test_holders_without_names_are_explained_where_no_finding_is(made: Handmade) -> None:
+def test_names_of_a_container_are_said_to_want_its_root(made: Handmade, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.path.exists", lambda _path: False)
+    made.blocks(made.stack("?f", "main"), 16, 24, total=5000, peak=1000)
+    (note,) = (line for line in lines(made, width=400) if "file+offset" in line)
+    assert "app isn't in this file system" in note and "TARE_SYMBOLS" in note
+
+
+def test_holders_without_names_are_explained_where_no_finding_is(
+    made: Handmade, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.path.exists", lambda path: path == "/bin/app")
     made.blocks(made.stack("?f", "main"), 1 << 20, 1 << 20, total=1, peak=1)
     shown = lines(made)
     assert any("do first: no finding" in line for line in shown)
