@@ -61,6 +61,12 @@ std::uint64_t hash_into(std::uint64_t hash, const View& value) {
   return hash;
 }
 
+// Numbers in the order of std::strong_order, which the C++ library of gcc 11 has for no floating-point type.
+std::int64_t place_of(double value) {
+  const auto bits = std::bit_cast<std::int64_t>(value);
+  return bits ^ static_cast<std::int64_t>(static_cast<std::uint64_t>(bits >> 63) >> 1);
+}
+
 // Of two values of the same type.
 std::strong_ordering compare_values(const View& a, const View& b) {
   switch (a.code()) {
@@ -73,7 +79,7 @@ std::strong_ordering compare_values(const View& a, const View& b) {
     case 'x':
       return static_cast<std::int64_t>(word_of(a)) <=> static_cast<std::int64_t>(word_of(b));
     case 'd':
-      return std::strong_order(a.as_double(), b.as_double());
+      return place_of(a.as_double()) <=> place_of(b.as_double());
     case 'v':
       return a.inside() <=> b.inside();
     default:

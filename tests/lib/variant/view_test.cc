@@ -5,7 +5,9 @@
 
 #include <unistd.h>
 
+#include <compare>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -327,6 +329,20 @@ TEST(View, ValuesThatShareALongTypeAreWalkedOnce) {
   EXPECT_TRUE(View("v", many_of("as")).is_normal());
   EXPECT_FALSE(View("v", many_of("s")).is_normal()) << "a text has at least its zero";
   EXPECT_FALSE(View("v", many_of("y")).is_normal());
+}
+
+TEST(View, NumbersHaveATotalOrder) {
+  using Limits = std::numeric_limits<double>;
+  const double rising[] = {
+      -Limits::quiet_NaN(), -Limits::infinity(), -1.5, -Limits::denorm_min(), -0.0, 0.0, Limits::denorm_min(), 1.5,
+      Limits::infinity(),   Limits::quiet_NaN()};
+  for (const double& a : rising) {
+    for (const double& b : rising) {
+      const View of_a("d", std::string_view(reinterpret_cast<const char*>(&a), sizeof a));
+      const View of_b("d", std::string_view(reinterpret_cast<const char*>(&b), sizeof b));
+      EXPECT_EQ(of_a <=> of_b, &a <=> &b) << a << ' ' << b;
+    }
+  }
 }
 
 }  // namespace
