@@ -14,8 +14,15 @@ foreach(part IN LISTS other_parts)
 endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
   FILES_MATCHING PATTERN "*.h" ${without_others})
+get_target_property(type tare TYPE)
+# The inline namespace as include/tare/version.h makes it: natvis has no pattern for it.
+set(TARE_ABI v${PROJECT_VERSION_MAJOR}_${PROJECT_VERSION_MINOR})
+if(NOT type STREQUAL SHARED_LIBRARY)
+  set(TARE_ABI ${TARE_ABI}_${PROJECT_VERSION_PATCH})
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/src/lib/debuggers/tare.natvis.in ${PROJECT_BINARY_DIR}/package/tare.natvis @ONLY)
 install(FILES ${PROJECT_SOURCE_DIR}/src/lib/debuggers/tare_gdb.py
-  ${PROJECT_SOURCE_DIR}/src/lib/debuggers/tare_lldb.py ${PROJECT_SOURCE_DIR}/src/lib/debuggers/tare.natvis
+  ${PROJECT_SOURCE_DIR}/src/lib/debuggers/tare_lldb.py ${PROJECT_BINARY_DIR}/package/tare.natvis
   DESTINATION ${CMAKE_INSTALL_DATADIR}/tare COMPONENT library)
 install(EXPORT tare-targets NAMESPACE tare:: DESTINATION ${TARE_PACKAGE_DIR} COMPONENT library)
 
@@ -26,7 +33,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/tare-config-versi
   VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
 # relative to itself, so that what was installed may be moved
 file(RELATIVE_PATH TARE_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-get_target_property(type tare TYPE)
 if(type STREQUAL SHARED_LIBRARY)
   set(TARE_PC_DEFINITIONS " -DTARE_SHARED")
 else()

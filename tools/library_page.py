@@ -22,6 +22,8 @@ MOST_LINES = 10
 
 
 def part_of(name: str) -> str:
+    if name.startswith("forward/"):
+        return name.removeprefix("forward/").removesuffix(".h")
     if "/" in name:
         return name.split("/")[0]  # "internal" is no part: users don't include it
     return "sdk" if name in SDK else "core"

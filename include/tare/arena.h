@@ -32,8 +32,9 @@
 
 #include "tare/internal/export.h"
 #include "tare/internal/poison.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 class Cage;
 class PoolLog;
@@ -208,4 +209,4 @@ class TARE_API Arena {
   PoolLog* log_ = nullptr;             // of an arena with a name, under the recorder
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -13,8 +13,9 @@
 #include <new>
 
 #include "tare/arena.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 class ArenaResource final : public std::pmr::memory_resource {
  public:
@@ -39,4 +40,4 @@ class ArenaResource final : public std::pmr::memory_resource {
   Arena* arena_;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -39,8 +39,9 @@
 #include "tare/internal/export.h"
 #include "tare/internal/shared_header.h"
 #include "tare/relocatable.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 inline constexpr std::uint32_t kMostStaticLists = 8;
 inline constexpr std::uint32_t kMostStaticAtoms = 8191;  // a list
@@ -209,7 +210,7 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
 template <>
 inline constexpr bool is_trivially_relocatable<Atom> = true;
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI
 
 template <>
 struct std::hash<tare::Atom> {

@@ -49,8 +49,9 @@
 
 #include "tare/atom.h"
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 enum class AtomError : std::uint8_t {
   None,
@@ -178,4 +179,4 @@ class TARE_API AtomTable {
   AtomError construction_error_ = AtomError::None;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -51,8 +51,9 @@
 #include "tare/good_size.h"
 #include "tare/growth.h"
 #include "tare/relocatable.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 template <typename T, typename Growth = GrowByKind, typename Size = std::uint32_t>
 class Buffer {
@@ -437,4 +438,4 @@ class Buffer {
 template <typename T, typename Growth, typename Size>
 inline constexpr bool is_trivially_relocatable<Buffer<T, Growth, Size>> = true;
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -42,8 +42,9 @@
 #include "tare/internal/export.h"
 #include "tare/internal/shared_header.h"
 #include "tare/relocatable.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 namespace bytes_details {
 // Null unless a recorder listens and TARE_REPORT_SHARING=1 is set in the environment.
@@ -244,7 +245,7 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
 template <>
 inline constexpr bool is_trivially_relocatable<Bytes> = true;
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI
 
 // Of the bytes: equal bytes have equal hashes.
 template <>

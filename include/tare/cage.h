@@ -32,8 +32,9 @@
 
 #include "tare/expected.h"
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 static_assert(sizeof(void*) == 8, "a cage needs 64-bit addresses");
 
@@ -183,4 +184,4 @@ class TARE_API Cage {
   Books* books_ = nullptr;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -45,8 +45,9 @@
 #include <type_traits>
 
 #include "tare/cage.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // A tag has kGranuleBytes, a power of two. It may have `static constexpr std::uintptr_t kBase`, a multiple of
 // kReachBytes, if the window is known when compiling (CageOptions::fixed_base puts a cage there): then there is no base
@@ -271,7 +272,7 @@ constexpr std::size_t hash_bits(std::uint32_t bits) noexcept {
   return static_cast<std::size_t>(product ^ (product >> 32));
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI
 
 template <class T, class Tag>
 struct std::hash<tare::CompressedPtr<T, Tag>> {

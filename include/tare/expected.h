@@ -19,8 +19,9 @@
 #include <utility>
 
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // Ends the program with a message that has the reason.
 [[noreturn]] TARE_API void stop_without_value(const char* reason) noexcept;
@@ -74,4 +75,4 @@ class [[nodiscard]] Expected {
   Error error_ = Error::None;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -28,8 +28,9 @@
 #include "tare/internal/export.h"
 
 #include "tare/size_classes.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // The source of good_size(n). Each was checked against malloc_usable_size before it was trusted, since a program may
 // link an allocator's functions and run its malloc from elsewhere.
@@ -67,4 +68,4 @@ enum class GoodSizeSource {
 [[nodiscard]] TARE_API GoodSizeSource good_size_source() noexcept;
 [[nodiscard]] TARE_API std::string_view name_of(GoodSizeSource source) noexcept;
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -15,8 +15,9 @@
 #include <new>
 
 #include "tare/good_size.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 template <typename T>
 class GoodSizeAllocator {
@@ -68,4 +69,4 @@ constexpr bool operator==(const GoodSizeAllocator<T>&, const GoodSizeAllocator<U
   return true;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -28,8 +28,9 @@
 #include <cstddef>
 
 #include "tare/size_classes.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // Half as much again, then up to the end of the class.
 struct GrowByClass {
@@ -53,4 +54,4 @@ struct GrowByDoubling {
 // GrowByClass where elements are trivially relocatable (tare/relocatable.h), else GrowByDoubling: Buffer's default.
 struct GrowByKind {};
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

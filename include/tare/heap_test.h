@@ -33,6 +33,8 @@
 #include <string>
 #include <utility>
 
+#include "tare/version.h"
+
 #if defined(__linux__) && !defined(TARE_HEAP_TEST_OFF)
 #include <fcntl.h>
 #include <spawn.h>
@@ -51,7 +53,7 @@
 #include <vector>
 #endif
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // A limit that isn't set isn't checked. Blocks are those that the function allocated.
 struct HeapLimits {
@@ -278,4 +280,4 @@ inline void expect_heap(const HeapLimits& limits, const std::function<void()>& f
 #endif
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -30,6 +30,7 @@
 #include <type_traits>
 
 #include "tare/size_classes.h"
+#include "tare/version.h"
 
 // TARE_ASSERT_PACKED(T, fields...): no byte of T lies between its fields or behind the last.
 //
@@ -61,7 +62,7 @@
                 " leaves this many bytes of its block unused: fill them, or shrink it to the class below; `tare " \
                 "layout` and tare::class_below() say which sizes that are")
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // A base class in the list of TARE_ASSERT_PACKED.
 template <typename Base>
@@ -136,4 +137,4 @@ consteval std::size_t slop_bytes(const SizeModel& model = size_models::glibc, st
 }
 
 }  // namespace layout_details
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -25,8 +25,9 @@
 #include <sys/types.h>
 
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 enum class PressureLevel : std::uint8_t {
   Moderate,  // drop data that is cheap to make again
@@ -132,4 +133,4 @@ class TARE_API PressureMonitor {
   pthread_t thread_{};
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -37,8 +37,9 @@
 
 #include "tare/internal/export.h"
 #include "tare/memory_snapshot.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // Returns the real size of a block of malloc, in bytes. A plain SizeOf calls malloc_usable_size; the one from a
 // ReportSink also reports to the recorder. Copies are cheap (two pointers). A measure function takes it by value:
@@ -155,4 +156,4 @@ class TARE_API ReporterRegistry {
   std::shared_ptr<ReporterHandle::Books> books_;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

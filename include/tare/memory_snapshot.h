@@ -23,8 +23,9 @@
 #include <vector>
 
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 enum class ReportKind : std::uint8_t {
   Heap,     // bytes in blocks of malloc
@@ -110,4 +111,4 @@ TARE_API MemoryDifference difference(const MemorySnapshot& before, const MemoryS
 // tree, taken without their signs.
 TARE_API std::string to_text(const MemoryDifference& difference, const ReportTextOptions& options = {});
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -26,8 +26,9 @@
 
 #include "tare/internal/shared_header.h"
 #include "tare/ref_ledger.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 struct ImmortalTag {};
 inline constexpr ImmortalTag kImmortal{};
@@ -173,4 +174,4 @@ class ThreadSafeRefCounted : public ref_counted_details::Counted<Derived, ref_co
 
 }  // namespace TARE_REF_LEDGER_NAMESPACE
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
 #ifndef TARE_REF_LEDGER
 #define TARE_REF_LEDGER 0
@@ -44,7 +45,7 @@
 #define TARE_REF_LEDGER_NAMESPACE without_ref_ledger
 #endif
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // True if RefPtr and RefCounted report to the ledger.
 inline constexpr bool kRefLedger = TARE_REF_LEDGER != 0;
@@ -103,4 +104,4 @@ constexpr std::string_view type_name_of() noexcept {
   return kWhole.substr(kBegin, kEnd - kBegin);
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

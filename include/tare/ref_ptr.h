@@ -26,8 +26,9 @@
 #include "tare/compressed_ptr.h"
 #include "tare/ref_counted.h"
 #include "tare/relocatable.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 inline namespace TARE_REF_LEDGER_NAMESPACE {
 
@@ -196,7 +197,7 @@ template <class T, class... Arguments>
 template <class T, class Pointer>
 inline constexpr bool is_trivially_relocatable<BasicRefPtr<T, Pointer>> = !kRefLedger;
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI
 
 template <class T, class Pointer>
 struct std::hash<tare::BasicRefPtr<T, Pointer>> {

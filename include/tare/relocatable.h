@@ -15,7 +15,9 @@
 #include <memory>
 #include <type_traits>
 
-namespace tare {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI {
 
 template <typename T>
 inline constexpr bool is_trivially_relocatable = std::is_trivially_copyable_v<T>;
@@ -26,4 +28,4 @@ inline constexpr bool is_trivially_relocatable<std::shared_ptr<T>> = true;
 template <typename T>
 inline constexpr bool is_trivially_relocatable<std::weak_ptr<T>> = true;
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -31,7 +31,9 @@
 #include <limits>
 #include <string_view>
 
-namespace tare {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI {
 
 static_assert(sizeof(std::size_t) == 8, "the models are of 64-bit allocators");
 
@@ -309,4 +311,4 @@ constexpr bool is_clownshoe(const SizeModel& model, std::size_t n) {
   return below > 0 && n - below <= below / 8;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

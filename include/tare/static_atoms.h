@@ -32,8 +32,9 @@
 #include "tare/internal/atom_key.h"
 #include "tare/internal/export.h"
 #include "tare/internal/shared_header.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 namespace atom_details {
 
@@ -143,4 +144,4 @@ inline constexpr StaticAtoms<kTexts, kNumber> static_atoms{};
 // list does the same. Any thread.
 TARE_API bool register_static_atoms(const StaticAtomList& list);
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -18,7 +18,9 @@
 #include <cstdint>
 #include <cstdio>
 
-namespace tare {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI {
 
 // The default: nothing is counted.
 struct TextLengthsIgnored {
@@ -75,4 +77,4 @@ class TextLengthsOf {
 // that files built with and without it don't link where they hand streams to each other; as TextWriter& they do.
 using TextLengthsCounted = TextLengthsOf<void>;
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -14,8 +14,9 @@
 #include <string_view>
 
 #include "tare/internal/text_writer.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 class TextOstream : public std::ostream {
  public:
@@ -45,4 +46,4 @@ class TextOstream : public std::ostream {
   Buffer buffer_;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

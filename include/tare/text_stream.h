@@ -28,8 +28,9 @@
 #include "tare/bytes.h"
 #include "tare/internal/text_writer.h"
 #include "tare/text_lengths.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // The use of heap memory in reset().
 enum class HeapPart : std::uint8_t {
@@ -150,4 +151,4 @@ class FixedTextStream final : public TextWriter {
   char nothing_ = '\0';
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -3,11 +3,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 void stop_without_value(const char* reason) noexcept {
   std::fprintf(stderr, "tare: value() of a result that has none: %s\n", reason);
   std::abort();
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -41,8 +41,9 @@
 
 #include "tare/internal/export.h"
 #include "tare/internal/gc/cage_bases.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 enum class WriteBarrier : std::uint8_t {
   None,          // heaps of the group are marked all at once
@@ -164,4 +165,4 @@ void trace_again(const T* object) noexcept {
   }
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

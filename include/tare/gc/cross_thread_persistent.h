@@ -23,8 +23,9 @@
 
 #include "tare/gc/persistent.h"
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // Such roots as their heap sees them: a ring under the lock.
 class TARE_API CrossRootLink {
@@ -137,4 +138,4 @@ using CrossThreadPersistent = CrossThreadRoot<T, RootKind::Strong>;
 template <class T>
 using WeakCrossThreadPersistent = CrossThreadRoot<T, RootKind::Weak>;
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

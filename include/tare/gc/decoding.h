@@ -36,8 +36,9 @@
 
 #include "tare/cage.h"
 #include "tare/internal/gc/cage_bases.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // The properties of a scheme that the collector reads at run time. Bits above 1 name the address origin + ((bits &
 // mask) << shift).
@@ -155,4 +156,4 @@ struct DefaultGroup {
   static constexpr std::size_t kCageBytes = std::size_t{16} << 30;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -14,8 +14,9 @@
 #include "tare/gc/heap.h"
 #include "tare/gc/object.h"
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace explicit_details {
 TARE_API void free_object(HeapCore& core, void* object) noexcept;
@@ -36,4 +37,4 @@ std::size_t room_behind(HeapOf<typename T::GcGroup>& heap, const T* object) noex
   return explicit_details::room_behind(heap.core(), object, sizeof(T));
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -45,12 +45,13 @@
 #include "tare/internal/export.h"
 #include "tare/internal/gc/cell.h"
 #include "tare/internal/gc/heap_core.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 class ReportSink;
 }
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 enum class StackState : std::uint8_t {
   MayHoldPointers,  // scan it
@@ -299,4 +300,4 @@ class TARE_API DisallowCollectionScope {
   HeapCore& core_;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

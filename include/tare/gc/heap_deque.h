@@ -24,8 +24,9 @@
 #include "tare/gc/make.h"
 #include "tare/gc/member.h"
 #include "tare/gc/visitor.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // Zeros are good elements: an array begins with them.
 template <class T, class Group>
@@ -154,4 +155,4 @@ class HeapDeque {
   Member<Array, Group> array_;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

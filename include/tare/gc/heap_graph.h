@@ -32,8 +32,9 @@
 
 #include "tare/gc/heap.h"
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 enum class GraphError : std::uint8_t {
   None,
@@ -49,4 +50,4 @@ TARE_API const char* describe(GraphError error) noexcept;
 // Writes it to `path`, which is overwritten.
 TARE_API GraphError write_graph(HeapBase& heap, const char* path, StackState stack) noexcept;
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -33,8 +33,9 @@
 #include "tare/gc/make.h"
 #include "tare/gc/member.h"
 #include "tare/gc/visitor.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace hash_table_details {
 
@@ -291,4 +292,4 @@ class HeapHashSet {
   Map map_;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

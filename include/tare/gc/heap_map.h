@@ -36,8 +36,9 @@
 #include "tare/gc/make.h"
 #include "tare/gc/member.h"
 #include "tare/gc/visitor.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace heap_map_details {
 
@@ -309,4 +310,4 @@ class HeapSet {
   Map map_;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -23,9 +23,10 @@
 
 #include "tare/gc/heap.h"
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 TARE_API std::string to_json(const HeapBase& heap);
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

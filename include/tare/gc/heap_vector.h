@@ -37,8 +37,9 @@
 #include "tare/gc/member.h"
 #include "tare/gc/persistent.h"
 #include "tare/gc/visitor.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // Types that a visitor must trace.
 template <class T>
@@ -251,4 +252,4 @@ using HeapVector = VectorBy<T, Group, Member<VectorArray<T, Group>, Group>>;
 template <class T, class Group = DefaultGroup>
 using RootedVector = VectorBy<T, Group, Persistent<VectorArray<T, Group>>>;
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

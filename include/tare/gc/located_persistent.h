@@ -27,8 +27,9 @@
 #include "tare/gc/persistent.h"
 #include "tare/internal/export.h"
 #include "tare/internal/source_location.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 class LocatedRootLink : public RootLink {
  public:
@@ -171,4 +172,4 @@ class LocatedCrossThreadPersistent : private LocatedCrossRootLink {
   void clear() noexcept { CrossRootLink::clear(); }
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -23,8 +23,9 @@
 #include "tare/internal/gc/cell.h"
 #include "tare/internal/gc/heap_core.h"
 #include "tare/internal/gc/type_info.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // Additional bytes of the object behind it, zeroed: for arrays whose length is known at the start.
 class AdditionalBytes {
@@ -117,4 +118,4 @@ template <class T, class... Arguments>
   return make_details::construct<T>(core, memory, std::forward<Arguments>(arguments)...);
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

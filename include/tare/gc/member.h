@@ -37,8 +37,9 @@
 #include "tare/gc/barrier.h"
 #include "tare/gc/decoding.h"
 #include "tare/gc/store_checks.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 enum class Strength : std::uint8_t { Strong, Weak, Untraced };
 
@@ -265,7 +266,7 @@ class UncompressedMember {
   T* raw_ = nullptr;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc
 
 template <class T, class Group, tare::gc::Strength kStrength>
 struct std::hash<tare::gc::BasicMember<T, Group, kStrength>> {

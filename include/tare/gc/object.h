@@ -48,8 +48,9 @@
 #include <type_traits>
 
 #include "tare/gc/decoding.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 class Visitor;
 
@@ -102,4 +103,4 @@ concept HasTracePart =
 template <class T>
 concept HasAfterMake = requires(T& object) { object.after_make(); };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -21,8 +21,9 @@
 
 #include "tare/gc/member.h"
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 enum class RootKind : std::uint8_t {
   Strong,
@@ -123,7 +124,6 @@ class Root : private RootLink {
   }
 
   // The slot has the type of every root.
-  // NOLINTNEXTLINE(bugprone-casting-through-void)
   T* get() const noexcept { return static_cast<T*>(const_cast<void*>(object())); }
   T* operator->() const noexcept { return get(); }
   T& operator*() const noexcept { return *get(); }
@@ -153,4 +153,4 @@ using Persistent = Root<T, RootKind::Strong>;
 template <class T>
 using WeakPersistent = Root<T, RootKind::Weak>;
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -17,8 +17,9 @@
 
 #include "tare/gc/heap.h"
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // Memory of a stack that the heap's thread may run on. Ends before the memory and before the heap, and not while it is
 // run on.
@@ -53,4 +54,4 @@ void leave_stack(const HeapBase& heap, Call&& call) {
       const_cast<void*>(static_cast<const void*>(&call)));
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -28,8 +28,9 @@
 #include <cstdint>
 
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 #ifndef TARE_GC_STORE_CHECKS
 #ifdef NDEBUG
@@ -61,4 +62,4 @@ namespace store_checks_details {
 TARE_API void check(std::size_t slot, const void* place, const void* object) noexcept;
 }  // namespace store_checks_details
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -24,8 +24,9 @@
 
 #include "tare/gc/member.h"
 #include "tare/gc/visitor.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // Of a Member's 32 bits those that no object's place needs, low and high.
 template <class Group>
@@ -101,4 +102,4 @@ class TaggedMember {
   std::uint32_t bits_ = 0;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -15,8 +15,9 @@
 #include <variant>
 
 #include "tare/gc/visitor.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace trace_std_details {
 
@@ -65,4 +66,4 @@ struct TraceOf<std::array<T, kCount>> {
   }
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -21,8 +21,9 @@
 #include "tare/gc/member.h"
 #include "tare/gc/object.h"
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 class Marker;
 
@@ -169,4 +170,4 @@ class TARE_API Visitor {
   Marker& marker_;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -20,7 +20,9 @@
 #include <string_view>
 #include <type_traits>
 
-namespace tare::atom_details {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI::atom_details {
 
 // Little-endian at compile time and on the supported machines; elsewhere hashes differ from these, which has no visible
 // effect.
@@ -104,4 +106,4 @@ constexpr std::uint32_t static_hash(std::size_t size_bytes, const KeyWords& word
 }
 constexpr std::uint32_t static_hash(std::string_view text) { return static_hash(text.size(), key_words(text)); }
 
-}  // namespace tare::atom_details
+}  // namespace tare::inline TARE_ABI::atom_details

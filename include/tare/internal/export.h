@@ -9,8 +9,8 @@
 // runs must find the same variables. So variables marked with TARE_STATE have default visibility under any options:
 // copies whose symbols are visible to each other (linked together, or RTLD_GLOBAL) share one set, and plug-ins loaded
 // with RTLD_LOCAL have one each. A version script that exports only a plug-in's own functions gives it a set of its
-// own, too. Copies that share must be of one version. AddressSanitizer reports shared variables as a mistake: run such
-// programs with ASAN_OPTIONS=detect_odr_violation=0.
+// own, too. Copies of different versions share nothing: see TARE_ABI in tare/version.h. AddressSanitizer reports shared
+// variables as a mistake: run such programs with ASAN_OPTIONS=detect_odr_violation=0.
 #pragma once
 
 #ifdef TARE_SHARED

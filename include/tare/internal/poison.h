@@ -8,6 +8,8 @@
 
 #include <cstddef>
 
+#include "tare/version.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define TARE_POISONS 1
 #elif defined(__has_feature)
@@ -20,7 +22,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 inline void poison([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t size_bytes) noexcept {
 #ifdef TARE_POISONS
@@ -34,4 +36,4 @@ inline void unpoison([[maybe_unused]] const void* begin, [[maybe_unused]] std::s
 #endif
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

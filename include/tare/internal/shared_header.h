@@ -31,6 +31,7 @@
 #include <string_view>
 
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
 // musl and glibc before 2.32 lack it; TARE_WITHOUT_SINGLE_THREADED is for trying that out.
 #if __has_include(<sys/single_threaded.h>) && !defined(TARE_WITHOUT_SINGLE_THREADED)
@@ -40,7 +41,7 @@
 #define TARE_HAS_SINGLE_THREADED 0
 #endif
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 static_assert(sizeof(void*) == 8, "tare supports 64-bit targets only");
 
@@ -149,4 +150,4 @@ static_assert(sizeof(SharedHeader) == 8 && alignof(SharedHeader) == 4);
 TARE_API void acquire_characters(const void* characters);
 TARE_API void release_characters(const void* characters);
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -10,11 +10,13 @@
 
 #include <cstdint>
 
+#include "tare/version.h"
+
 #if __has_include(<source_location>)
 #include <source_location>
 #endif
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 class SourceLocation {
  public:
@@ -49,4 +51,4 @@ class SourceLocation {
   std::uint32_t line_ = 0;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -31,8 +31,9 @@
 
 #include "tare/internal/export.h"
 #include "tare/internal/shared_header.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // Why a text isn't all that was written.
 enum class TextLoss : std::uint8_t {
@@ -276,4 +277,4 @@ class TARE_API TextWriter {
   void drop_cut_character() noexcept;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

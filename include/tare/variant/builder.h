@@ -36,8 +36,9 @@
 #include "tare/variant/text_rules.h"
 #include "tare/variant/type.h"
 #include "tare/variant/view.h"
+#include "tare/version.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 template <bool kIsDBus>
 class BasicBuilder {
@@ -247,4 +248,4 @@ using DBusBuilder = BasicBuilder<true>;
 extern template class TARE_API BasicBuilder<false>;
 extern template class TARE_API BasicBuilder<true>;
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -30,8 +30,9 @@
 #include "tare/variant/dbus_view.h"
 #include "tare/variant/values.h"
 #include "tare/variant/view.h"
+#include "tare/version.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 namespace convert_details {
 
@@ -276,4 +277,4 @@ std::optional<Value> DBusView::to() const {
   return result;
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -32,8 +32,9 @@
 #include "tare/variant/dbus_view.h"
 #include "tare/variant/output.h"
 #include "tare/variant/writer.h"
+#include "tare/version.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 enum class DBusMessageType : std::uint8_t { MethodCall = 1, MethodReturn = 2, Error = 3, Signal = 4 };
 
@@ -142,4 +143,4 @@ class TARE_API DBusMessage {
   std::endian order_ = std::endian::native;
 };
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -24,8 +24,9 @@
 #include "tare/variant/format.h"
 #include "tare/variant/numbers.h"
 #include "tare/variant/type.h"
+#include "tare/version.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 class TARE_API DBusView : public Numbers<DBusView> {
  public:
@@ -129,4 +130,4 @@ class TARE_API DBusView::Iterator {
 
 inline DBusView::Iterator DBusView::begin() const noexcept { return Iterator(*this); }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

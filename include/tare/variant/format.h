@@ -15,8 +15,9 @@
 
 #include "tare/variant/type.h"
 #include "tare/variant/values.h"
+#include "tare/version.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 template <std::endian kOrder = std::endian::native>
 struct GVariantFormat {
@@ -170,4 +171,4 @@ inline constexpr std::size_t kFixedSize =
     Format::kIsDBus ? dbus_fixed_size(kType[0]) : Type::trusted(kType.view()).layout().fixed_size;
 
 }  // namespace format_details
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -26,8 +26,9 @@
 
 #include "tare/internal/export.h"
 #include "tare/variant/view.h"
+#include "tare/version.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 class GvdbTable;
 
@@ -114,4 +115,4 @@ class TARE_API Gvdb {
   std::endian order_ = std::endian::little;
 };
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

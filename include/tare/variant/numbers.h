@@ -6,8 +6,9 @@
 #include <cstdint>
 
 #include "tare/variant/values.h"
+#include "tare/version.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 // `Viewed` has number<Number>(code): the value of type `code`, or 0.
 template <typename Viewed>
@@ -33,4 +34,4 @@ class Numbers {
   }
 };
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

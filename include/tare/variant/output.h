@@ -25,8 +25,9 @@
 #include <utility>
 
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 // Why a value wasn't written. The first reason is kept.
 enum class WriteError : std::uint8_t {
@@ -144,4 +145,4 @@ class TARE_API Output {
   bool is_callers_ = false;
 };
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

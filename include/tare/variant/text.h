@@ -39,8 +39,9 @@
 #include "tare/variant/output.h"
 #include "tare/variant/type.h"
 #include "tare/variant/view.h"
+#include "tare/version.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 // Whether types that a reader couldn't infer are printed.
 enum class TypeAnnotations : std::uint8_t { Print, Omit };
@@ -132,4 +133,4 @@ enum class Rest : std::uint8_t {
 TARE_API ParsedText parse(Output& out, std::string_view text, std::optional<Type> type = std::nullopt,
                           Rest rest = Rest::Refused, std::endian order = std::endian::native) noexcept;
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -17,8 +17,9 @@
 #include <string_view>
 
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 namespace text_details {
 
@@ -100,4 +101,4 @@ TARE_API bool is_object_path(std::string_view text) noexcept;
 // Whether `text` is any number of types without maybe, one behind the other.
 TARE_API bool is_signature(std::string_view text) noexcept;
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -23,7 +23,9 @@
 #include <optional>
 #include <string_view>
 
-namespace tare::variant {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI::variant {
 
 // The largest depth of a type, or of a value with the contents of its variants.
 inline constexpr std::size_t kDeepest = 128;
@@ -315,4 +317,4 @@ constexpr bool is_dbus_signature(std::string_view text) {
   return true;
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -33,8 +33,9 @@
 #include <variant>
 
 #include "tare/variant/type.h"
+#include "tare/version.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 // A D-Bus message's file descriptor: its place in the list sent beside the message. Type h.
 struct Handle {
@@ -375,4 +376,4 @@ consteval bool fits() {
   return value_details::fits<kType, std::remove_cvref_t<Value>>();
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

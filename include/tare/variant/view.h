@@ -39,8 +39,9 @@
 #include "tare/variant/numbers.h"
 #include "tare/variant/output.h"
 #include "tare/variant/type.h"
+#include "tare/version.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 class Items;
 
@@ -243,4 +244,4 @@ class TARE_API View::Iterator {
 inline View::Iterator View::begin() const noexcept { return Iterator(*this); }
 inline Items View::items() const noexcept { return Items(*this); }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

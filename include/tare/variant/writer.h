@@ -40,8 +40,9 @@
 #include "tare/variant/output.h"
 #include "tare/variant/type.h"
 #include "tare/variant/values.h"
+#include "tare/version.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 template <TypeText kType, typename Format = GVariantFormat<>>
 class Writer {
@@ -146,4 +147,4 @@ class Writer {
   }
 };
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

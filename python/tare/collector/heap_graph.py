@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tare.errors import CORRUPT, IO, NOT_A_TRACE, TareError
+from tare.naming.cpp_names import without_versions
 
 _HEADER = struct.Struct("<8s7Q")
 _MAGIC = b"TAREGCG1"
@@ -157,7 +158,7 @@ def read_graph(path: str | Path) -> Graph:
 
 
 def _texts(text: bytes, ends: array[int]) -> list[str]:
-    return [text[a:b].decode(errors="replace") for a, b in pairwise([0, *ends])]
+    return [without_versions(text[a:b].decode(errors="replace")) for a, b in pairwise([0, *ends])]
 
 
 def _rises_to(ends: array[int], last: int) -> bool:

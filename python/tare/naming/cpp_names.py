@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-# Inline namespaces of libstdc++ and libc++.
-_VERSIONED = re.compile(r"\bstd::(?:__cxx11|__1|__ndk1)::")
+# Inline namespaces of libstdc++ and libc++, and of Tare's library (include/tare/version.h).
+_VERSIONED = re.compile(r"\b(std::)(?:__cxx11|__1|__ndk1)::|\b(tare::)v\d+_\d+(?:_\d+)?::")
 
 # Default arguments of std's templates. {0} and {1} are the template's own first and second argument.
 _DEFAULTS = (
@@ -26,9 +26,14 @@ _OF_CHAR = {"char": "", "wchar_t": "w", "char8_t": "u8", "char16_t": "u16", "cha
 def shorten(name: str) -> str:
     """The same name, shorter; anything that isn't understood stays as it is."""
     if "std::" not in name:
-        return name
-    text, at = _text(_VERSIONED.sub("std::", name), 0, "")
+        return without_versions(name)
+    text, at = _text(without_versions(name), 0, "")
     return text if at < 0 else name
+
+
+def without_versions(name: str) -> str:
+    """`tare::gc::Heap` for `tare::v0_1_0::gc::Heap`, `std::list` for `std::__cxx11::list`."""
+    return _VERSIONED.sub(r"\1\2", name) if "::" in name else name
 
 
 def _text(name: str, at: int, stop: str) -> tuple[str, int]:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare import _core
+from tare.naming.cpp_names import without_versions
 from tare.types.type_sites import arguments_of, own_name
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Collected(NamedTuple):
 
 def made_by(function: str) -> str | None:
     """The type that tare::gc::make() makes: its first template argument. None: another function."""
-    name = own_name(function)
+    name = own_name(without_versions(function))
     return next(iter(arguments_of(name)), None) if _MAKE.match(name) else None
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import _core
 from tare.errors import TareError
+from tare.naming.cpp_names import without_versions
 from tare.progress import Progress, warn
 from tare.types.collected_types import Collected, counted_at, find_types, in_cell, made_by
 from tare.types.layouts import Field, Type, types_of
@@ -157,7 +158,8 @@ class SiteLayouts:
         is left, and an inlined function's name has no namespace."""
         if not kind.from_pool or kind.requested_bytes % _PAGE_BYTES != 0:
             return False
-        return any("tare::gc::" in each or each.startswith("make<") for each in self._sites[kind.stack_id].functions)
+        functions = map(without_versions, self._sites[kind.stack_id].functions)
+        return any("tare::gc::" in each or each.startswith("make<") for each in functions)
 
     def _find_collected(self, amounts: Callable[[], _core.Table]) -> list[Collected]:
         table = amounts()

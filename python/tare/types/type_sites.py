@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tare.naming.cpp_names import shorten
+from tare.naming.cpp_names import shorten, without_versions
 from tare.types.layouts import MOVABLE, Field, Type
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def _plain(name: str) -> str:
 
 def _head(name: str) -> str:
     """Up to the template arguments, the same for a name and for shorter ones that still have those."""
-    return name.partition("<")[0].replace("std::__cxx11::", "std::").replace("std::__1::", "std::")
+    return without_versions(name.partition("<")[0])
 
 
 def _last(name: str) -> str:

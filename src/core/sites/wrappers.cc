@@ -65,9 +65,20 @@ std::string_view trait_of(std::string_view name) {
   return as == std::string_view::npos ? std::string_view() : name.substr(as + kAs.size());
 }
 
+// "v0_1_0::", the inline namespace of Tare's library (tare/version.h), at the start of the text: its length, or 0.
+std::size_t length_of_own_version(std::string_view text) {
+  if (text.size() < 2 || text[0] != 'v' || text[1] < '0' || text[1] > '9') return 0;
+  const std::size_t end = text.find_first_not_of("0123456789_", 1);
+  return end != std::string_view::npos && text.substr(end, 2) == "::" ? end + 2 : 0;
+}
+
 // "std::__cxx11::", "std::__1::" and their like: versions of the library, not places in it.
 void leave_versions_out(std::string& name) {
   constexpr std::string_view kStd = "std::";
+  constexpr std::string_view kTare = "tare::";
+  if (name.starts_with(kTare)) {
+    name.erase(kTare.size(), length_of_own_version(std::string_view(name).substr(kTare.size())));
+  }
   if (!name.starts_with(kStd)) return;
   for (const std::string_view version : {"__cxx11::", "__1::", "__ndk1::", "__Cr::", "__8::"}) {
     if (std::string_view(name).substr(kStd.size()).starts_with(version)) name.erase(kStd.size(), version.size());

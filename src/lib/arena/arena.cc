@@ -6,7 +6,7 @@
 #include "lib/arena/pool_log.h"
 #include "tare/good_size.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 namespace {
 
@@ -205,4 +205,4 @@ void Arena::swap(Arena& other) noexcept {
   std::swap(log_, other.log_);
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -2,7 +2,7 @@
 #include "tare/arena.h"
 #include "tare/memory_reporter.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 void Arena::report(ReportSink& sink) const {
   for (Chunk* chunk = newest_; chunk != nullptr; chunk = chunk->previous) {
@@ -16,4 +16,4 @@ void Arena::report(ReportSink& sink) const {
   sink.other_bytes("slack", use().slack_bytes, "in the arena's chunks, and not handed out");
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -2,7 +2,7 @@
 #include "tare/arena.h"
 #include "tare/cage.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 ArenaSource cage_source(Cage& cage) noexcept {
   return {
@@ -23,4 +23,4 @@ ArenaSource cage_source(Cage& cage) noexcept {
   };
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

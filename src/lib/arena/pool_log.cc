@@ -4,7 +4,7 @@
 
 #include "lib/cage/system_pages.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 namespace {
 
@@ -70,4 +70,4 @@ void PoolLog::free_to(std::size_t count) noexcept {
   }
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -9,8 +9,9 @@
 #include <cstdint>
 
 #include "tare/reporter.h"
+#include "tare/version.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 class PoolLog {
  public:
@@ -35,4 +36,4 @@ class PoolLog {
   Piece* newest_ = nullptr;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

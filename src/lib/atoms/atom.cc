@@ -7,7 +7,7 @@
 #include "lib/atoms/utf16.h"
 #include "tare/static_atoms.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 namespace atom_details {
 
@@ -43,4 +43,4 @@ std::size_t Atom::copy_utf16(char16_t* out, std::size_t capacity) const {
   return utf16::from_bytes(text(), out, capacity);
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

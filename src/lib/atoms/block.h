@@ -13,7 +13,7 @@
 #include "tare/atom.h"
 #include "tare/internal/poison.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 class AtomBlock {
  public:
@@ -113,4 +113,4 @@ class AtomBlock {
   }
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -9,11 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tare/version.h"
+
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 class alignas(64) AtomBucket {
  public:
@@ -75,4 +77,4 @@ class alignas(64) AtomBucket {
 
 static_assert(sizeof(AtomBucket) == 64);
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 BucketArray BucketArray::make(std::size_t count, TablePages& pages) {
   BucketArray made;
@@ -62,4 +62,4 @@ void BucketArray::remove(std::uint64_t hash, std::uint32_t handle) {
   }
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

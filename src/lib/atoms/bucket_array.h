@@ -11,7 +11,7 @@
 #include "lib/atoms/range.h"
 #include "lib/atoms/table_pages.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 class BucketArray {
  public:
@@ -105,4 +105,4 @@ std::uint32_t BucketArray::find(std::uint64_t hash, IsWanted is_wanted) const {
   return 0;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

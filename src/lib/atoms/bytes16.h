@@ -8,7 +8,7 @@
 #include "tare/atom_table.h"
 #include "tare/internal/shared_header.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 class Bytes16 {
  public:
@@ -43,4 +43,4 @@ class Bytes16 {
   AtomError error_ = AtomError::None;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -4,7 +4,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 void AtomMutex::lock_slowly() {
   constexpr int kSpins = 40;  // 1 to 2 us: longer than all that isn't a rebuild or a sweep
@@ -24,4 +24,4 @@ void AtomMutex::lock_slowly() {
   }
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -11,7 +11,7 @@
 #include "lib/fork/mutex.h"
 #include "tare/internal/shared_header.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 class TARE_ANNOTATED(capability("mutex")) AtomMutex {
  public:
@@ -49,4 +49,4 @@ class TARE_ANNOTATED(capability("mutex")) AtomMutex {
   std::atomic<std::uint32_t> state_{kFree};
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -9,7 +9,7 @@
 #include "lib/cage/system_pages.h"
 #include "lib/fork/mutex.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 TARE_STATE std::byte* atom_details::range_base = nullptr;
 
@@ -127,4 +127,4 @@ void unlock_after_fork() TARE_UNCHECKED_LOCKS { range().mutex.unlock(); }
 
 }  // namespace atom_range
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

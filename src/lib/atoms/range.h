@@ -7,7 +7,7 @@
 #include "tare/atom_table.h"
 #include "tare/cage.h"
 
-namespace tare::atom_range {
+namespace tare::inline TARE_ABI::atom_range {
 
 // Reserves the range unless that was done, or tried without success.
 AtomError ensure();
@@ -33,4 +33,4 @@ AtomRangeUse use();
 void lock_for_fork();
 void unlock_after_fork();
 
-}  // namespace tare::atom_range
+}  // namespace tare::inline TARE_ABI::atom_range

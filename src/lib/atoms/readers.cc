@@ -11,7 +11,7 @@
 #include "lib/fork/mutex.h"
 #include "tare/internal/shared_header.h"
 
-namespace tare::atom_readers {
+namespace tare::inline TARE_ABI::atom_readers {
 
 TARE_STATE constinit thread_local ThreadRecord this_thread;
 TARE_STATE std::atomic<bool> needs_barrier{true};
@@ -100,4 +100,4 @@ void restart_in_child() TARE_UNCHECKED_LOCKS {
   threads.mutex.unlock();
 }
 
-}  // namespace tare::atom_readers
+}  // namespace tare::inline TARE_ABI::atom_readers

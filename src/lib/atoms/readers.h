@@ -10,8 +10,9 @@
 #include <cstdint>
 
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare::atom_readers {
+namespace tare::inline TARE_ABI::atom_readers {
 
 // Once before the first search; any number of times.
 void prepare();
@@ -62,4 +63,4 @@ inline void end(ThreadRecord* record) {
   record->count.store(record->count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-}  // namespace tare::atom_readers
+}  // namespace tare::inline TARE_ABI::atom_readers

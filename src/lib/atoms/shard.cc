@@ -6,7 +6,7 @@
 #include "lib/atoms/block.h"
 #include "lib/atoms/readers.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 [[gnu::noinline]] std::uint32_t AtomShard::search_on(const BucketArray& array, std::string_view text,
                                                      std::uint64_t hash) {
@@ -214,4 +214,4 @@ bool AtomShard::abandon(AtomTableFacts& facts) {
   return is_empty;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -18,7 +18,7 @@
 #include "tare/buffer.h"
 #include "tare/internal/atom_key.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // State that the shards of a table share.
 struct AtomTableFacts {
@@ -193,4 +193,4 @@ void AtomShard::visit_malloced(Visit&& visit) {
   for (std::uint32_t i = 0; i < retired_count_; ++i) visit_array(retired_[i]);
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

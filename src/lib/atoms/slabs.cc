@@ -5,7 +5,7 @@
 
 #include "lib/atoms/range.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 void AtomSlabs::add_free(std::byte* memory, std::size_t bytes) {
   const std::size_t list = list_for(bytes);
@@ -209,4 +209,4 @@ bool AtomSlabs::abandon() {
   return is_empty;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -17,7 +17,7 @@
 #include "tare/atom_table.h"
 #include "tare/cage.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 class AtomSlabs {
  public:
@@ -127,4 +127,4 @@ void AtomSlabs::walk(Visit&& visit, VisitSlab&& visit_slab) const {
   }
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

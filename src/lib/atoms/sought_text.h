@@ -7,7 +7,7 @@
 #include "tare/internal/atom_key.h"
 #include "tare/internal/shared_header.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 struct SoughtText {
   SoughtText(std::string_view sought, const atom_details::HashSecret& secret)
@@ -37,4 +37,4 @@ struct SoughtText {
   std::uint64_t hash;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

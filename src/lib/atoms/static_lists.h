@@ -6,7 +6,7 @@
 #include "lib/atoms/sought_text.h"
 #include "tare/atom.h"
 
-namespace tare::static_lists {
+namespace tare::inline TARE_ABI::static_lists {
 
 // The handle of a list's atom with this text; 0 if it has none. static_hash: the text's.
 inline std::uint32_t find(const StaticAtomList& list, const SoughtText& sought, std::uint32_t static_hash) {
@@ -19,4 +19,4 @@ inline std::uint32_t find(const StaticAtomList& list, const SoughtText& sought, 
   }
 }
 
-}  // namespace tare::static_lists
+}  // namespace tare::inline TARE_ABI::static_lists

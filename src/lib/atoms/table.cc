@@ -22,7 +22,7 @@
 #include "lib/fork/mutex.h"
 #include "tare/static_atoms.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 namespace {
 
@@ -434,4 +434,4 @@ void count_unused_atom(const SharedHeader* block) {
   tell_unused_atoms(block, thread);
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -3,9 +3,9 @@
 
 #include "tare/atom_table.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // Calls visit for each: the table's own, and small hash tables. Locks one shard at a time.
 void visit_malloced(AtomTable::Books& books, void (*visit)(void* context, const void* block), void* context);
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -4,7 +4,7 @@
 
 #include "lib/atoms/range.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 CageResult<PageRun> TablePages::allocate(std::size_t size_bytes) {
   CageResult<PageRun> run = atom_range::allocate(size_bytes, id_);
@@ -58,4 +58,4 @@ void TablePages::add_use(AtomTableUse& use) {
   use.unfilled_bytes += static_cast<std::size_t>(end_ - next_) + small_pages_ * sizeof(Page);
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

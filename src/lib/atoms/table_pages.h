@@ -11,7 +11,7 @@
 #include "tare/cage.h"
 #include "tare/reporter.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 class TablePages {
  public:
@@ -65,4 +65,4 @@ class TablePages {
   std::size_t small_bytes_ TARE_GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

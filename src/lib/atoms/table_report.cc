@@ -3,7 +3,7 @@
 #include "tare/atom_table.h"
 #include "tare/memory_reporter.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 void AtomTable::report(ReportSink& sink) const {
   if (books_ == nullptr) return;
@@ -28,4 +28,4 @@ void AtomTable::report(ReportSink& sink) const {
   sink.count("unused", now.unused_atoms, "dynamic atoms that the next gc() frees");
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

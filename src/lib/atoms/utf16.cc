@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tare::utf16 {
+namespace tare::inline TARE_ABI::utf16 {
 
 namespace {
 
@@ -85,4 +85,4 @@ std::size_t from_bytes(std::string_view text, char16_t* out, std::size_t capacit
   return n;
 }
 
-}  // namespace tare::utf16
+}  // namespace tare::inline TARE_ABI::utf16

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <string_view>
 
-namespace tare::utf16 {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI::utf16 {
 
 // At most three bytes a unit.
 inline constexpr std::size_t kMostBytesPerUnit = 3;
@@ -17,4 +19,4 @@ std::size_t to_bytes(std::u16string_view text, char* out);
 // standard of the web have it.
 std::size_t from_bytes(std::string_view text, char16_t* out, std::size_t capacity);
 
-}  // namespace tare::utf16
+}  // namespace tare::inline TARE_ABI::utf16

@@ -18,7 +18,7 @@ __attribute__((weak)) std::size_t malloc_good_size(std::size_t size);
 __attribute__((weak)) void __scudo_print_stats();
 }
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 namespace {
 
 // 0 where malloc fails. The block is never touched, so that measuring large sizes costs no memory.
@@ -167,4 +167,4 @@ std::string_view name_of(GoodSizeSource source) noexcept {
   return "unknown";
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -10,7 +10,7 @@
 #include "tare/good_size.h"
 #include "tare/reporter.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 namespace bytes_details {
 ReportSharing report_sharing = nullptr;
@@ -201,4 +201,4 @@ Bytes::Blocks Bytes::blocks() const noexcept {
   return {header(), nullptr};
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

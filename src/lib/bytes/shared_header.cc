@@ -5,7 +5,7 @@
 
 #include "lib/atoms/unused_atoms.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 void SharedHeader::after_release(SharedOwner owner, std::uint32_t before) {
   if (before >= kSaturated) {
@@ -21,4 +21,4 @@ void acquire_characters(const void* characters) { SharedHeader::before(character
 
 void release_characters(const void* characters) { SharedHeader::before(characters)->release(); }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -21,7 +21,7 @@ __attribute__((weak)) void __lsan_register_root_region(const void* begin, std::s
 __attribute__((weak)) void __lsan_unregister_root_region(const void* begin, std::size_t bytes);  // NOLINT
 }
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 struct CageLock : LivingLinks<CageLock> {
   Mutex mutex;
@@ -354,4 +354,4 @@ std::size_t Cage::resident_bytes() const noexcept {
   return system_pages::resident_bytes(b.base, b.committed_end);
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -3,7 +3,7 @@
 #include "tare/cage.h"
 #include "tare/memory_reporter.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 void Cage::report(ReportSink& sink) const {
   if (books_ == nullptr) return;
@@ -17,4 +17,4 @@ void Cage::report(ReportSink& sink) const {
   sink.other_bytes("largest-free", now.largest_free_bytes, "the longest run that can be had");
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

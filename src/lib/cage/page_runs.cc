@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 namespace {
 
@@ -157,4 +157,4 @@ std::uint32_t PageRuns::largest_free_pages() const noexcept {
   return largest;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

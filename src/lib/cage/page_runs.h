@@ -10,7 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tare {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI {
 
 class PageRuns {
  public:
@@ -123,4 +125,4 @@ void PageRuns::clean_stale(std::uint32_t kept, Clean&& clean) noexcept {
   }
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

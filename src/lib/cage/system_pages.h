@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tare::system_pages {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI::system_pages {
 
 std::size_t page_bytes() noexcept;
 
@@ -29,4 +31,4 @@ std::size_t resident_bytes(std::byte* begin, std::size_t size_bytes) noexcept;
 // The process's limit of address space: RLIMIT_AS, or the largest size_t.
 std::size_t address_limit_bytes() noexcept;
 
-}  // namespace tare::system_pages
+}  // namespace tare::inline TARE_ABI::system_pages

@@ -16,7 +16,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-namespace tare::system_pages {
+namespace tare::inline TARE_ABI::system_pages {
 
 namespace {
 
@@ -91,4 +91,4 @@ std::size_t address_limit_bytes() noexcept {
   return limit.rlim_cur;
 }
 
-}  // namespace tare::system_pages
+}  // namespace tare::inline TARE_ABI::system_pages

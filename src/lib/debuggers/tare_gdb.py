@@ -16,6 +16,16 @@ FIRST_DYNAMIC_HANDLE = 8 * 8192
 SIZE_MASK = (1 << 30) - 1
 
 
+# The library's namespace; its inline part is named after the version: tare::v0_1_0.
+TARE = r"tare::(?:v\d+_\w+::)?"
+
+
+def global_of(type_: gdb.Type, name: str) -> str:
+    """A variable of the same copy of the library as the type: a process may have several versions."""
+    match = re.match(TARE, str(type_.strip_typedefs().unqualified()))
+    return (match.group() if match else "tare::") + name
+
+
 def quoted(value: gdb.Value, size: int) -> str:
     """The text of `size` bytes at a char*; gdb cuts it as it cuts others (print elements)."""
     if int(value) == 0:
@@ -30,6 +40,7 @@ def pointer(address: int, to: gdb.Type) -> gdb.Value:
 class AtomPrinter:
     def __init__(self, value: gdb.Value) -> None:
         self.handle = int(value["handle_"])
+        self.range_base = global_of(value.type, "atom_details::range_base")
 
     def to_string(self) -> str:
         if self.handle == 0:
@@ -37,7 +48,7 @@ class AtomPrinter:
         if self.handle < FIRST_DYNAMIC_HANDLE:
             index = self.handle - 1
             return f"static atom {index % 8192} of list {index // 8192}"
-        base = int(gdb.parse_and_eval("(unsigned long)tare::atom_details::range_base"))
+        base = int(gdb.parse_and_eval(f"(unsigned long){self.range_base}"))
         header = base + 8 * self.handle
         words = pointer(header, gdb.lookup_type("unsigned int"))
         return quoted(pointer(header + 8, gdb.lookup_type("char")), int(words[1]) & SIZE_MASK)
@@ -78,16 +89,16 @@ def decoded(member: gdb.Value) -> int | None:
         return bits
     group = member.type.strip_typedefs().template_argument(1)
     slot = 0
-    if group.name != "tare::gc::DefaultGroup":
+    if re.fullmatch(f"{TARE}gc::DefaultGroup", group.name) is None:
         try:
             decoding = gdb.lookup_type(f"{group.name}::Decoding").strip_typedefs()
         except gdb.error:
             return None
-        match = re.match(r"tare::gc::SplitDecoding<(\d+)", decoding.name)
+        match = re.match(TARE + r"gc::SplitDecoding<(\d+)", decoding.name)
         if match is None:
             return None
         slot = int(match[1])
-    bases = int(gdb.parse_and_eval("(unsigned long)&tare::gc::cage_bases"))
+    bases = int(gdb.parse_and_eval(f"(unsigned long)&{global_of(member.type, 'gc::cage_bases')}"))
     return int(pointer(bases, gdb.lookup_type("unsigned long"))[slot + 1]) + 8 * bits
 
 
@@ -137,20 +148,20 @@ def vector_printer(value: gdb.Value) -> ElementsPrinter | MemberPrinter | None:
 
 
 PRINTERS: dict[str, Callable[[gdb.Value], object]] = {
-    r"tare::Atom": AtomPrinter,
-    r"tare::Bytes": BytesPrinter,
-    r"tare::(TextWriter|FixedTextStream|BasicTextStream<.*>)": BytesPrinter,
-    r"tare::Buffer<.*>": buffer_printer,
-    r"tare::(\w+::)?BasicRefPtr<.*>": RefPtrPrinter,
-    r"tare::gc::BasicMember<.*>": MemberPrinter,
-    r"tare::gc::VectorBy<.*>": vector_printer,
+    "Atom": AtomPrinter,
+    "Bytes": BytesPrinter,
+    "(TextWriter|FixedTextStream|BasicTextStream<.*>)": BytesPrinter,
+    "Buffer<.*>": buffer_printer,
+    r"(\w+::)?BasicRefPtr<.*>": RefPtrPrinter,
+    "gc::BasicMember<.*>": MemberPrinter,
+    "gc::VectorBy<.*>": vector_printer,
 }
 
 
 def register(objfile: gdb.Objfile | None = None) -> None:
     printers = gdb.printing.RegexpCollectionPrettyPrinter("tare")
     for number, (names, make) in enumerate(PRINTERS.items()):
-        printers.add_printer(str(number), f"^{names}$", make)
+        printers.add_printer(str(number), f"^{TARE}{names}$", make)
     gdb.printing.register_pretty_printer(objfile, printers, replace=True)
 
 

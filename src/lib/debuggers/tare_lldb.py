@@ -55,13 +55,23 @@ def global_address(value: lldb.SBValue, name: str) -> int | None:
     return None
 
 
+# The library's namespace; its inline part is named after the version: tare::v0_1_0.
+NAMESPACE = r"tare::(?:v\d+_\w+::)?"
+
+
+def own_address(value: lldb.SBValue, name: str) -> int | None:
+    """Of a variable of the same copy of the library as the value's type: a process may have several versions."""
+    match = re.match(NAMESPACE, value.GetType().GetCanonicalType().GetUnqualifiedType().GetName() or "")
+    return global_address(value, (match.group() if match else "tare::") + name)
+
+
 def atom(value: lldb.SBValue, _: object) -> str:
     handle = number(value, "handle_")
     if handle == 0:
         return "null"
     if handle < FIRST_DYNAMIC_HANDLE:
         return f"static atom {(handle - 1) % 8192} of list {(handle - 1) // 8192}"
-    place = global_address(value, "tare::atom_details::range_base")
+    place = own_address(value, "atom_details::range_base")
     if place is None:
         return f"atom {handle}"
     process = value.GetProcess()
@@ -80,13 +90,13 @@ def decoded(member: lldb.SBValue) -> int | None:
         return bits
     group = member.GetType().GetCanonicalType().GetTemplateArgumentType(1)
     slot = 0
-    if group.GetName() != "tare::gc::DefaultGroup":
+    if re.fullmatch(f"{NAMESPACE}gc::DefaultGroup", group.GetName() or "") is None:
         decoding = member.GetTarget().FindFirstType(f"{group.GetName()}::Decoding").GetCanonicalType()
-        match = re.match(r"tare::gc::SplitDecoding<(\d+)", decoding.GetName() or "")
+        match = re.match(NAMESPACE + r"gc::SplitDecoding<(\d+)", decoding.GetName() or "")
         if match is None:
             return None
         slot = int(match[1])
-    bases = global_address(member, "tare::gc::cage_bases")
+    bases = own_address(member, "gc::cage_bases")
     return None if bases is None else word_at(member.GetProcess(), bases + 8 * (slot + 1), 8) + 8 * bits
 
 
@@ -189,20 +199,21 @@ def reference(value: lldb.SBValue, _: object) -> str:
     return "null" if stored.GetType().IsPointerType() and stored.GetValueAsUnsigned() == 0 else "tare::RefPtr"
 
 
-# Regular expressions as lldb has them: POSIX, without \w.
+# Regular expressions as lldb has them, after NAMESPACE: POSIX, without \w.
 VIEWS = (
-    (r"tare::Atom", "atom", None),
-    (r"tare::Bytes", "text", None),
-    (r"tare::(TextWriter|FixedTextStream|TextStream|BasicTextStream<.*>)", "text", None),
-    (r"tare::Buffer<.*>", "buffer", "BufferChildren"),
-    (r"tare::([a-z_]+::)?(BasicRefPtr|RefPtr)<.*>", "reference", "RefPtrChildren"),
-    (r"tare::gc::(BasicMember|Member|WeakMember)<.*>", "member", "MemberChildren"),
-    (r"tare::gc::(VectorBy|HeapVector)<.*>", "vector", "VectorChildren"),
+    ("Atom", "atom", None),
+    ("Bytes", "text", None),
+    ("(TextWriter|FixedTextStream|TextStream|BasicTextStream<.*>)", "text", None),
+    ("Buffer<.*>", "buffer", "BufferChildren"),
+    ("([a-z_]+::)?(BasicRefPtr|RefPtr)<.*>", "reference", "RefPtrChildren"),
+    ("gc::(BasicMember|Member|WeakMember)<.*>", "member", "MemberChildren"),
+    ("gc::(VectorBy|HeapVector)<.*>", "vector", "VectorChildren"),
 )
 
 
 def __lldb_init_module(debugger: lldb.SBDebugger, _: object) -> None:
-    for names, summary, children in VIEWS:
+    for name, summary, children in VIEWS:
+        names = f"tare::(v[0-9_]+::)?{name}"
         debugger.HandleCommand(f'type summary add -w tare -e -x "^{names}$" -F {__name__}.{summary}')
         if children is not None:
             debugger.HandleCommand(f'type synthetic add -w tare -x "^{names}$" -l {__name__}.{children}')

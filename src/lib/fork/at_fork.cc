@@ -9,7 +9,7 @@
 #include "lib/loader/loaded_object.h"
 #include "tare/internal/export.h"
 
-namespace tare::at_fork {
+namespace tare::inline TARE_ABI::at_fork {
 
 struct Guards {
   Mutex mutex;  // held through a fork
@@ -56,4 +56,4 @@ void guard(Part part, const Steps& steps) noexcept {
   place.store(&steps, std::memory_order_release);
 }
 
-}  // namespace tare::at_fork
+}  // namespace tare::inline TARE_ABI::at_fork

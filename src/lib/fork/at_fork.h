@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tare::at_fork {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI::at_fork {
 
 // In the order of locking: the holder of one may wait for those below, never for those above.
 enum class Part : std::uint8_t { Reporters, AtomTables, CollectedHeaps, Cages, RefLedger };
@@ -25,4 +27,4 @@ struct Steps {
 // second time on it does nothing, and may be called anywhere.
 void guard(Part part, const Steps& steps) noexcept;
 
-}  // namespace tare::at_fork
+}  // namespace tare::inline TARE_ABI::at_fork

@@ -3,7 +3,7 @@
 
 #include "lib/fork/mutex.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // Object derives from this.
 template <class Object>
@@ -47,4 +47,4 @@ class Living {
   Object* first_ TARE_GUARDED_BY(mutex_) = nullptr;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

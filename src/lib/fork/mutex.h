@@ -4,6 +4,8 @@
 
 #include <mutex>
 
+#include "tare/version.h"
+
 #ifdef __clang__
 #define TARE_ANNOTATED(attribute) __attribute__((attribute))
 #else
@@ -18,7 +20,7 @@
 // Of functions whose order the analysis doesn't know: forks take locks in one call-back and give them back in another.
 #define TARE_UNCHECKED_LOCKS TARE_ANNOTATED(no_thread_safety_analysis)
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 class TARE_ANNOTATED(capability("mutex")) Mutex {
  public:
@@ -60,4 +62,4 @@ class TARE_ANNOTATED(scoped_lockable) Lock {
   bool is_held_ = true;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -8,7 +8,7 @@
 #include "lib/gc/threads/locks.h"
 #include "lib/gc/threads/stop.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace {
 
@@ -131,4 +131,4 @@ void HeapImpl::run_prefinalizers(bool all) noexcept {
   is_busy_ = was_busy;
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -9,7 +9,7 @@ __attribute__((weak)) void* dlopen(const char* path, int mode) noexcept;
 __attribute__((weak)) int dlclose(void* handle) noexcept;
 }
 
-namespace tare::loaded_object {
+namespace tare::inline TARE_ABI::loaded_object {
 
 namespace {
 
@@ -31,4 +31,4 @@ bool is_same(const void* one, const void* other) noexcept {
   return is_found(one, of_one) && is_found(other, of_other) && of_one.dli_fbase == of_other.dli_fbase;
 }
 
-}  // namespace tare::loaded_object
+}  // namespace tare::inline TARE_ABI::loaded_object

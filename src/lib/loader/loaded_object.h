@@ -1,7 +1,9 @@
 // The program or shared object that an address belongs to.
 #pragma once
 
-namespace tare::loaded_object {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI::loaded_object {
 
 // Closing it no longer unloads it. Takes the loader's lock: with none held that a constructor of a library may wait
 // for.
@@ -10,4 +12,4 @@ void keep(const void* address) noexcept;
 // True if both lie in one object. False if the program is static or the loader doesn't have them.
 bool is_same(const void* one, const void* other) noexcept;
 
-}  // namespace tare::loaded_object
+}  // namespace tare::inline TARE_ABI::loaded_object

@@ -4,7 +4,9 @@
 
 #include <atomic>
 
-namespace tare {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI {
 
 // `place` is a variable that copies of the library share: TARE_STATE.
 template <class Object>
@@ -17,4 +19,4 @@ Object& one_of_process(std::atomic<Object*>& place) {
   return *known;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

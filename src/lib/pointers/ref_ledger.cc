@@ -13,7 +13,7 @@
 #include "lib/loader/one_of_process.h"
 #include "tare/internal/export.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 namespace ref_ledger_details {
 
@@ -247,4 +247,4 @@ void RefLedger::print(std::FILE* to) {
   }
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

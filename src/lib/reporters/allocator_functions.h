@@ -7,7 +7,9 @@
 
 #include <dlfcn.h>
 
-namespace tare {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI {
 
 // Null: the program has no such function.
 template <typename Function>
@@ -22,4 +24,4 @@ Function* find_function(const char* name) {
 // jemalloc's
 using Mallctl = int(const char* name, void* old, std::size_t* old_bytes, void* now, std::size_t now_bytes);
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

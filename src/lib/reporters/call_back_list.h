@@ -10,7 +10,7 @@
 
 #include "lib/reporters/call_back_locks.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 // Every function may be called from any thread, and from call-backs unless its comment excludes it.
 template <typename CallBack>
@@ -83,4 +83,4 @@ class CallBackList {
   std::uint64_t last_id_ TARE_GUARDED_BY(locks_.mutex) = 0;
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -5,7 +5,7 @@
 #include "lib/fork/at_fork.h"
 #include "tare/internal/export.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 TARE_STATE constinit Living<CallBackLocks> all_call_back_locks;
 
@@ -47,4 +47,4 @@ void CallBackLocks::restart_in_child() {
   new (&pass) Mutex;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

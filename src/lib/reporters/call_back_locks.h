@@ -8,7 +8,7 @@
 #include "lib/fork/living.h"
 #include "lib/fork/mutex.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 struct CallBackLocks : LivingLinks<CallBackLocks> {
   static constexpr std::uint64_t kNone = 0;
@@ -35,4 +35,4 @@ struct CallBackLocks : LivingLinks<CallBackLocks> {
   std::thread::id running_thread TARE_GUARDED_BY(mutex);
 };
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

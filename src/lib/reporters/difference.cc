@@ -3,7 +3,7 @@
 
 #include "tare/memory_snapshot.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 namespace {
 
 bool comes_before(const MemoryReport& a, const MemoryReport& b) {
@@ -37,4 +37,4 @@ MemoryDifference difference(const MemorySnapshot& before, const MemorySnapshot& 
   return result;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

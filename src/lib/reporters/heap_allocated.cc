@@ -4,7 +4,7 @@
 #include "lib/reporters/allocator_functions.h"
 #include "tare/memory_snapshot.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 namespace {
 
 using TcmallocProperty = int(const char* name, std::size_t* value);
@@ -41,4 +41,4 @@ std::optional<std::uint64_t> heap_allocated_bytes() {
   return std::nullopt;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

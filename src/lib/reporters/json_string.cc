@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 namespace {
 
@@ -47,4 +47,4 @@ void add_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

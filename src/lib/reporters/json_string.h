@@ -4,9 +4,11 @@
 #include <string>
 #include <string_view>
 
-namespace tare {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI {
 
 // Appends it with its quotes; bytes that aren't UTF-8 become U+FFFD.
 void add_json_string(std::string& out, std::string_view text);
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

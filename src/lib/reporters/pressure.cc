@@ -7,7 +7,7 @@
 #include "tare/internal/export.h"
 #include "tare/memory_pressure.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 TARE_STATE constinit std::atomic<PressureRegistry*> pressure_registry{nullptr};
 
@@ -67,4 +67,4 @@ bool give_back_heap() {
   return false;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -10,7 +10,7 @@
 
 #include "tare/memory_pressure.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 namespace {
 
 PressureError error_of(int error) {
@@ -122,4 +122,4 @@ void* PressureMonitor::run(void* monitor) {
   }
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -12,7 +12,7 @@
 #include "tare/memory_reporter.h"
 #include "tare/reporter.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 TARE_STATE constinit std::atomic<ReporterRegistry*> reporter_registry{nullptr};
 
@@ -155,4 +155,4 @@ MemorySnapshot ReporterRegistry::collect() {
   return snapshot;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

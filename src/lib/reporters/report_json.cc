@@ -4,7 +4,7 @@
 #include "lib/reporters/json_string.h"
 #include "tare/memory_snapshot.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 namespace {
 
 const char* name_of(ReportKind kind) {
@@ -62,4 +62,4 @@ std::string to_json(const MemorySnapshot& snapshot) {
   return out += "]}\n";
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -5,7 +5,7 @@
 
 #include "tare/memory_snapshot.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 inline constexpr std::string_view kExplicitRoot = "explicit";
 
@@ -17,4 +17,4 @@ inline bool is_explicit(std::string_view path, ReportUnits units) {
   return units == ReportUnits::Bytes && is_at_or_below(path, kExplicitRoot);
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

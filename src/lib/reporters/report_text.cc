@@ -9,7 +9,7 @@
 #include "lib/reporters/report_tree.h"
 #include "tare/memory_snapshot.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 namespace {
 
 constexpr std::int64_t kKiB = 1024;
@@ -191,4 +191,4 @@ std::string to_text(const MemoryDifference& difference, const ReportTextOptions&
   return out.empty() ? "Nothing changed.\n" : out;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

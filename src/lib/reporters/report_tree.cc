@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 namespace {
 
 // In this order everything below a path follows it without gaps: '/' sorts before all else.
@@ -89,4 +89,4 @@ ReportNode make_tree(std::vector<ReportLeaf> leaves, std::int64_t whole, double 
   return root;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

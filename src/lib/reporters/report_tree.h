@@ -8,7 +8,7 @@
 
 #include "tare/memory_snapshot.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 struct ReportNode {
   std::string name;         // its part of the path, or "(3 tiny)"
@@ -31,4 +31,4 @@ struct ReportLeaf {
 // its own, "(itself)". Children are in order of size, without sign; those below `tiny_percent` of `whole` are folded.
 ReportNode make_tree(std::vector<ReportLeaf> leaves, std::int64_t whole, double tiny_percent);
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -3,7 +3,7 @@
 
 #include "lib/reporters/report_paths.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 
 std::int64_t MemorySnapshot::explicit_bytes() const {
   std::int64_t bytes = 0;
@@ -30,4 +30,4 @@ std::optional<std::int64_t> MemorySnapshot::amount(std::string_view path) const 
   return sum;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

@@ -6,7 +6,7 @@
 
 #include "lib/text/powers_of_ten.h"
 
-namespace tare::text_details {
+namespace tare::inline TARE_ABI::text_details {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
@@ -228,4 +228,4 @@ char* write_fixed(char* to, double number, int digits) noexcept {
   return to + digits;
 }
 
-}  // namespace tare::text_details
+}  // namespace tare::inline TARE_ABI::text_details

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 
-namespace tare::text_details {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI::text_details {
 
 // Room that both need.
 inline constexpr std::size_t kMostDecimalBytes = 48;
@@ -16,4 +18,4 @@ char* write_shortest(char* to, double number) noexcept;
 // from 2^52 on and those below 2^-11 save 0.
 char* write_fixed(char* to, double number, int digits) noexcept;
 
-}  // namespace tare::text_details
+}  // namespace tare::inline TARE_ABI::text_details

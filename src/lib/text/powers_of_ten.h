@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tare::text_details {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI::text_details {
 
 // 10^k is about (high * 2^64 + low) * 2^(floor(log2(10^k)) - 127), rounded up where it isn't exact.
 struct PowerOfTen {
@@ -80,4 +82,4 @@ constexpr std::array<PowerOfTen, kMostPower - kLeastPower + 1> powers() {
 
 inline constexpr std::array<PowerOfTen, kMostPower - kLeastPower + 1> kPowersOfTen = powers_details::powers();
 
-}  // namespace tare::text_details
+}  // namespace tare::inline TARE_ABI::text_details

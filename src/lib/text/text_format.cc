@@ -12,7 +12,7 @@
 #include "lib/text/decimals.h"
 #include "tare/internal/text_writer.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 namespace {
 
 enum class Length : std::uint8_t { Char, Short, Int, Long, LongLong };
@@ -258,4 +258,4 @@ bool TextWriter::print_by_c(const char* format, std::va_list arguments) noexcept
   return is_written;
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

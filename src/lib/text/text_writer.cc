@@ -13,7 +13,7 @@
 #include "tare/good_size.h"
 #include "tare/internal/shared_header.h"
 
-namespace tare {
+namespace tare::inline TARE_ABI {
 namespace {
 
 // A heap block begins with a SharedHeader, so that it can be handed out as Bytes as it is, and ends with room for a
@@ -184,4 +184,4 @@ void TextWriter::freeze() noexcept {
   limit_ = -static_cast<std::int32_t>(reasons() | kFrozen);
 }
 
-}  // namespace tare
+}  // namespace tare::inline TARE_ABI

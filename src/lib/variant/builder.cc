@@ -5,7 +5,7 @@
 
 #include "tare/good_size.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 namespace {
 
 using format_details::offset_width_for;
@@ -350,4 +350,4 @@ void BasicBuilder<kIsDBus>::rewind(const Mark& mark) noexcept {
 template class BasicBuilder<false>;
 template class BasicBuilder<true>;
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -3,7 +3,7 @@
 
 #include "tare/variant/builder.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 using type_details::Shape;
 using type_details::shape_at;
@@ -98,4 +98,4 @@ Written View::normal_form(Output& out, std::endian order) const noexcept {
   return builder.end();
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -4,7 +4,7 @@
 
 #include "tare/variant/view.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 namespace {
 
 // FNV-1a over words: it needs no table, and hashes of values aren't for hostile keys alone.
@@ -103,4 +103,4 @@ std::strong_ordering View::compare(const View& a, const View& b) noexcept {
 
 std::uint64_t View::hash() const noexcept { return hash_into(mix(kSeed, type().text()), *this); }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -5,7 +5,7 @@
 
 #include "tare/variant/text_rules.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 using format_details::aligned;
 
@@ -360,4 +360,4 @@ void DBusMessage::set_serial(std::span<char> message, std::uint32_t serial) noex
   format_details::store(message.data() + kSerialAt, serial, is_other_order(message[0]));
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

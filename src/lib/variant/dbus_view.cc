@@ -3,7 +3,7 @@
 
 #include "tare/variant/text_rules.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 using format_details::aligned;
 using format_details::dbus_alignment;
@@ -273,4 +273,4 @@ DBusView::Iterator& DBusView::Iterator::operator++() noexcept {
   return *this;
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

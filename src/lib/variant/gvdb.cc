@@ -6,7 +6,7 @@
 
 #include "tare/variant/format.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 namespace {
 
 // The file: "GVariant" as two numbers, version, options, where the root table lies (begin, end).
@@ -196,4 +196,4 @@ std::optional<std::uint32_t> GvdbItem::child(std::uint32_t index) const noexcept
   return item;
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -12,7 +12,7 @@
 
 #include "tare/variant/type.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 class LongTypes {
  public:
@@ -107,4 +107,4 @@ class LongTypes {
   Slot on_stack_[kOnStack];  // not made before they are used
 };
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

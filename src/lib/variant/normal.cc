@@ -4,7 +4,7 @@
 #include "tare/variant/text_rules.h"
 #include "tare/variant/view.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 namespace {
 
 using format_details::load_offset;
@@ -166,4 +166,4 @@ bool View::is_normal_below(std::size_t levels) const noexcept {
   return is_normal_value(type_, data_, size_, levels, types);
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -6,7 +6,7 @@
 
 #include "tare/good_size.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 const char* describe(WriteError error) noexcept {
   switch (error) {
@@ -76,4 +76,4 @@ Block Output::release() noexcept {
   return {static_cast<char*>(block), size};
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -4,7 +4,7 @@
 
 #include "tare/variant/text.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 namespace {
 
 // The end of the text is meant: its last line that has something in it, and a mark behind.
@@ -60,4 +60,4 @@ std::string ParseError::context(std::string_view text) const {
   return result;
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

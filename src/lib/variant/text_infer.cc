@@ -6,7 +6,7 @@
 
 #include "lib/variant/text_tree.h"
 
-namespace tare::variant::text_details {
+namespace tare::inline TARE_ABI::variant::text_details {
 namespace {
 
 constexpr std::string_view kNumberCodes = "ynqiuxthd";
@@ -252,4 +252,4 @@ std::optional<ParseError> infer_type(const Tree& tree, std::uint32_t node, std::
   return Inference(tree).run(node, type);
 }
 
-}  // namespace tare::variant::text_details
+}  // namespace tare::inline TARE_ABI::variant::text_details

@@ -7,7 +7,7 @@
 #include "lib/variant/text_tokens.h"
 #include "lib/variant/text_tree.h"
 
-namespace tare::variant::text_details {
+namespace tare::inline TARE_ABI::variant::text_details {
 namespace {
 
 struct Keyword {
@@ -345,4 +345,4 @@ std::string_view type_of_keyword(std::string_view word) {
 
 std::optional<ParseError> read_tree(std::string_view text, Tree& tree) { return Parser(text, tree).run(); }
 
-}  // namespace tare::variant::text_details
+}  // namespace tare::inline TARE_ABI::variant::text_details

@@ -6,7 +6,7 @@
 #include "lib/variant/text_printable.h"
 #include "tare/variant/text.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 namespace {
 
 std::string_view type_of(const View& value) { return value.type().text(); }
@@ -282,4 +282,4 @@ Written print(Output& out, const DBusView& value, TypeAnnotations annotations) n
   return printer.end();
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 namespace {
 
 struct Range {
@@ -153,4 +153,4 @@ bool is_printable(char32_t character) noexcept {
   return range == std::end(kUnprintable) || character < range->first;
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -3,7 +3,7 @@
 
 #include "tare/variant/type.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 namespace {
 
 using Byte = unsigned char;
@@ -67,4 +67,4 @@ bool is_signature(std::string_view text) noexcept {
   return true;
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

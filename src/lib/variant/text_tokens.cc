@@ -1,7 +1,7 @@
 // Finds where tokens end.
 #include "lib/variant/text_tokens.h"
 
-namespace tare::variant::text_details {
+namespace tare::inline TARE_ABI::variant::text_details {
 
 // The place behind the quote that ends the one at `quote`, or the end of the text.
 std::size_t Tokens::end_of_quoted(std::size_t quote) const {
@@ -50,4 +50,4 @@ void Tokens::prepare() {
   end_ = at;
 }
 
-}  // namespace tare::variant::text_details
+}  // namespace tare::inline TARE_ABI::variant::text_details

@@ -7,7 +7,7 @@
 
 #include "tare/variant/text.h"
 
-namespace tare::variant::text_details {
+namespace tare::inline TARE_ABI::variant::text_details {
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -50,4 +50,4 @@ class Tokens {
   bool is_ready_ = false;
 };
 
-}  // namespace tare::variant::text_details
+}  // namespace tare::inline TARE_ABI::variant::text_details

@@ -8,7 +8,7 @@
 
 #include "tare/variant/text.h"
 
-namespace tare::variant::text_details {
+namespace tare::inline TARE_ABI::variant::text_details {
 
 inline constexpr std::uint32_t kNone = 0xFFFF'FFFF;
 
@@ -55,4 +55,4 @@ std::optional<ParseError> read_tree(std::string_view text, Tree& tree);
 // The type of a node without a given one, into `type`: the one that fits all, with i and s where several fit.
 std::optional<ParseError> infer_type(const Tree& tree, std::uint32_t node, std::string& type);
 
-}  // namespace tare::variant::text_details
+}  // namespace tare::inline TARE_ABI::variant::text_details

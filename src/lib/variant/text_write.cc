@@ -14,7 +14,7 @@
 #include "tare/variant/builder.h"
 #include "tare/variant/text_rules.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 namespace text_details {
 namespace {
 
@@ -362,4 +362,4 @@ ParsedText parse(Output& out, std::string_view text, std::optional<Type> type, R
   }
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -6,7 +6,7 @@
 
 #include "tare/variant/text_rules.h"
 
-namespace tare::variant {
+namespace tare::inline TARE_ABI::variant {
 
 using format_details::aligned;
 using format_details::load_offset;
@@ -359,4 +359,4 @@ std::optional<View> View::lookup(std::string_view key) const noexcept {
   return size_ <= 0xFFFF'FFFF ? find<4>(key) : find<8>(key);
 }
 
-}  // namespace tare::variant
+}  // namespace tare::inline TARE_ABI::variant

@@ -117,6 +117,9 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "std::basic_ostream<char, std::char_traits<char> >& std::operator<< <std::char_traits<char> >(int)",
         "llvm::SmallVectorBase<unsigned int>::grow_pod(void*, unsigned long, unsigned long)",
         "tare::gc::HeapPool::use_page(void const*, unsigned long) const",
+        "tare::v0_1_0::gc::HeapPool::use_page(void const*, unsigned long) const",
+        "tare::v12_3::gc::HeapCore::grow()",
+        "Node* tare::v0_1_0::gc::make<Node>(tare::v0_1_0::gc::HeapOf<int>&)",
         "(anonymous namespace)::Node* tare::gc::make<(anonymous namespace)::Node>(tare::gc::HeapOf<int>&)",
         "void std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> "
         ">::_M_realloc_insert<(anonymous namespace)::Node>(__gnu_cxx::__normal_iterator<(anonymous namespace)::Node*, "

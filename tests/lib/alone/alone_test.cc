@@ -5,19 +5,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <regex>
 #include <string>
 #include <vector>
 
 namespace {
 
-// The lines of `nm --demangle --defined-only` about the library.
+// The lines of `nm --demangle --defined-only` about the library, without its version's namespace.
 std::vector<std::string> symbols_of_library(const std::string& program) {
   const std::string command = "nm --demangle --defined-only '" + program + "'";
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nm(popen(command.c_str(), "r"), pclose);
   std::vector<std::string> lines;
   char line[4096];
   while (nm != nullptr && std::fgets(line, sizeof line, nm.get()) != nullptr) {
-    if (std::string(line).find("tare::") != std::string::npos) lines.push_back(line);
+    if (std::string(line).find("tare::") == std::string::npos) continue;
+    lines.push_back(std::regex_replace(line, std::regex("tare::v[0-9_]+::"), "tare::"));
   }
   return lines;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 
 #include "tare/gc/heap.h"
@@ -49,5 +50,7 @@ struct Knot : GarbageCollected<Knot> {
   Member<Knot> left, right, up;
   int value;
 };
+// As heaps report it: with the library's inline namespace, as the class lies in the library's namespace.
+inline const std::string kKnotName(type_info_details::name_of<Knot>());
 
 }  // namespace tare::gc::testing

@@ -116,7 +116,7 @@ TEST_F(HeapPools, TypesAreToldWhereTheHeapHasGrown) {
     expected["tare::gc::Heap/7/objects/" + std::string(type.name)] = type.objects;
     expected["tare::gc::Heap/7/cells/" + std::string(type.name)] = type.cell_bytes;
   });
-  ASSERT_EQ(expected.at("tare::gc::Heap/7/objects/tare::gc::testing::Knot"), 20'000u);
+  ASSERT_EQ(expected.at("tare::gc::Heap/7/objects/" + kKnotName), 20'000u);
   collect();
   EXPECT_EQ(told.amounts.at(0).first, "tare::gc::Heap/7/pages");
   EXPECT_EQ((std::map<std::string, std::uint64_t>(told.amounts.begin(), told.amounts.end())), expected);

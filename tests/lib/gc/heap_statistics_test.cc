@@ -28,7 +28,7 @@ TEST_F(HeapStatistics, TellTheSameAsTheHeap) {
   EXPECT_TRUE(has("\"page_bytes\": " + std::to_string(use.page_bytes) + ","));
   EXPECT_TRUE(has("\"used_bytes\": " + std::to_string(heap_.cage_use().used_bytes) + ","));
   // 16 bytes of a Knot and 4 of header, in cells of 24.
-  EXPECT_TRUE(has("{\"name\": \"tare::gc::testing::Knot\", \"objects\": 1000, \"cell_bytes\": 24000}")) << json;
+  EXPECT_TRUE(has("{\"name\": \"" + kKnotName + "\", \"objects\": 1000, \"cell_bytes\": 24000}")) << json;
   EXPECT_TRUE(has("{\"name\": \"a \\\"name\\\"\", \"objects\": 1, \"cell_bytes\": 16}")) << json;
   EXPECT_TRUE(
       has("{\"cell_bytes\": 24, \"pages\": 1, \"page_bytes\": 65536, \"discarded_bytes\": 0, \"cells\": 2730, "

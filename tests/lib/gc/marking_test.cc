@@ -130,7 +130,7 @@ TEST_F(MarkingBySteps, KeepsWhatIsStoredBehindItsBack) {
     collect();
     std::size_t found = 0;
     heap_.for_each_type([&](const TypeUse& type) {
-      if (type.name == "tare::gc::testing::Knot") found = type.objects;
+      if (type.name == kKnotName) found = type.objects;
     });
     EXPECT_GE(found, static_cast<std::size_t>(kLength) + 1);  // the verifier has looked, too
   }
@@ -187,7 +187,7 @@ TEST_F(MarkingBySteps, FreesNothingByHand) {
   act([&](Knot* target) { free_unreferenced(heap_, target); });
   std::size_t knots = 0;
   heap_.for_each_type([&](const TypeUse& type) {
-    if (type.name == "tare::gc::testing::Knot") knots = type.objects;
+    if (type.name == kKnotName) knots = type.objects;
   });
   EXPECT_EQ(knots, static_cast<std::size_t>(kLength) + 1);
   end_marking();

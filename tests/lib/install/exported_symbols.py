@@ -1,7 +1,8 @@
 """Checks what a shared libtare exports: exported_symbols.py LIBRARY.so ARCHIVE.a INCLUDE_FOLDER.
 
 Exported must be exactly what of the archive's symbols belongs to a class or function that a public header defines or
-declares. Templates of the standard library may be exported too: their visibility is their own.
+declares. Templates of the standard library may be exported too: their visibility is their own. Each C++ name of the
+library has the inline namespace of its version: v0_1 in the shared library, v0_1_0 in the archive.
 """
 
 import re
@@ -9,12 +10,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+VERSIONED = re.compile(r"\b(tare::)v\d+_\d+(?:_\d+)?::|(4tare)\d+v\d+_\d(?:_\d)?(?=[\dEI])")
+
 
 def symbols(path: str, *options: str) -> dict[str, str]:
-    """Demangled names and nm's letters of what is defined for others to see."""
+    """Demangled names without the version, and nm's letters, of the symbols that are defined for others."""
     out = subprocess.run(["nm", "-C", "--defined-only", *options, path], check=True, capture_output=True, text=True)
     lines = (line.split(maxsplit=2) for line in out.stdout.splitlines())
-    return {fields[2]: fields[1] for fields in lines if len(fields) == 3 and fields[1] in "TBDRWVu"}
+    found = {fields[2]: fields[1] for fields in lines if len(fields) == 3 and fields[1] in "TBDRWVu"}
+    for name in found:
+        if re.search(r"\btare::|4tare", VERSIONED.sub("", name)):
+            sys.exit(f"{path}: a name without the version: {name}")
+    return {VERSIONED.sub(r"\1\2", name): letter for name, letter in found.items()}
 
 
 def public_names(include: Path) -> set[str]:

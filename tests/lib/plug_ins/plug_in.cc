@@ -6,9 +6,14 @@
 #include <string>
 #include <vector>
 
+#include <tare/arena.h>
 #include <tare/atom.h>
 #include <tare/atom_table.h>
 #include <tare/cage.h>
+#include <tare/text_stream.h>
+#include <tare/variant/output.h>
+#include <tare/variant/view.h>
+#include <tare/variant/writer.h>
 
 #include "shared_node.h"
 
@@ -81,6 +86,34 @@ int atoms_are_found() {
   return 0;
 }
 
+int memory_holds_its_contents() {
+  tare::Arena arena({.first_chunk_bytes = 300});
+  std::vector<int*> numbers;
+  tare::TextStream text;
+  std::string expected;
+  for (int i = 0; i < 2000; ++i) {
+    numbers.push_back(arena.make<int>(i));
+    EXPECT(numbers.back() != nullptr);
+    text << i << ' ';
+    expected += std::to_string(i) + " ";
+  }
+  for (int i = 0; i < 2000; ++i) EXPECT(*numbers[static_cast<std::size_t>(i)] == i);
+  EXPECT(text.view() == expected);
+  return 0;
+}
+
+int values_are_read_as_written() {
+  const std::vector<std::string> texts(200, "one of two hundred texts");
+  tare::variant::Output out;
+  for (int i = 0; i < 10; ++i) {
+    const auto written = tare::variant::Writer<"as">::write(out, texts);
+    EXPECT(!written.bytes().empty());
+    const tare::variant::View view(tare::variant::Type("as"), written.bytes());
+    EXPECT(view.child_count() == texts.size() && view.child(199).text() == texts[199]);
+  }
+  return 0;
+}
+
 int all_parts_work() {
   auto made = gc::Heap::create();
   auto young = gc::HeapOf<plug_ins::OldAndYoung>::create();
@@ -90,6 +123,8 @@ int all_parts_work() {
   if (const int line = make_own_types(heap); line != 0) return line;
   if (const int line = keeps_what_is_alive(heap); line != 0) return line;
   if (const int line = keeps_what_is_alive(young_heap); line != 0) return line;
+  if (const int line = memory_holds_its_contents(); line != 0) return line;
+  if (const int line = values_are_read_as_written(); line != 0) return line;
   return atoms_are_found();
 }
 

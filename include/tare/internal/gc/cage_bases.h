@@ -17,8 +17,9 @@
 #include <cstdint>
 
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 inline constexpr std::size_t kCageSlots = 16;
 
@@ -55,4 +56,4 @@ template <std::size_t kSlot>
 #endif
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tare::gc {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI::gc {
 
 // Lies right before the object.
 struct CellHeader {
@@ -72,4 +74,4 @@ constexpr std::size_t bytes_for(std::size_t object_bytes, std::size_t alignment)
 static_assert(bytes_of(kClasses - 1) == kMost && class_of(kMost) == kClasses - 1);
 
 }  // namespace cell
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -14,8 +14,9 @@
 #include <cstdint>
 
 #include "tare/gc/decoding.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // Lets the calling thread use Members of the group; heaps of it do so for the thread that makes them.
 template <std::size_t kSlot>
@@ -60,4 +61,4 @@ struct ShiftlessDecoding {
   static constexpr std::uint32_t granule(std::uint32_t bits) noexcept { return (bits & 0x7fff'ffff) >> 3; }
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

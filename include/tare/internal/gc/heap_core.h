@@ -9,8 +9,9 @@
 #include "tare/internal/export.h"
 #include "tare/internal/gc/cell.h"
 #include "tare/internal/poison.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // The common properties of a page's cells. Those without destructors are swept without being read.
 enum class Finalization : std::uint8_t {
@@ -55,4 +56,4 @@ class TARE_API HeapCore {
   [[gnu::noinline]] void* allocate_slowly(std::size_t size_class, Finalization finalization) noexcept;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -16,8 +16,9 @@
 
 #include "tare/gc/object.h"
 #include "tare/internal/export.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 class Visitor;
 
@@ -117,4 +118,4 @@ class TypeOf {
   [[gnu::visibility("hidden")]] static inline constinit std::atomic<std::uint32_t> index_{0};
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
+from tare.naming.cpp_names import without_versions
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -42,7 +44,7 @@ def qualified_name(cursor: Cursor) -> str:
         if cursor.spelling and not cursor.spelling.startswith("__"):
             parts.append(cursor.spelling)
         cursor = cursor.semantic_parent
-    return "::".join(reversed(parts))
+    return without_versions("::".join(reversed(parts)))
 
 
 def record_of(type_: Type) -> Cursor | None:
@@ -138,7 +140,7 @@ def meaning_of(type_: Type, depth: int = 0) -> Meaning:
 
 
 def _library_meaning(name: str, type_: Type) -> Meaning:
-    spelling = type_.spelling
+    spelling = without_versions(type_.spelling)
     if name == "BasicMember":
         untraced = "Strength::Untraced" in spelling or ", 2>" in spelling
         return Meaning(Role.UNTRACED if untraced else Role.TRACED, "Member")

@@ -5,7 +5,7 @@
 #include "lib/gc/threads/stop.h"
 #include "tare/internal/poison.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 void explicit_details::free_object(HeapCore& core, void* object) noexcept {
   static_cast<HeapImpl&>(core).free_object(reinterpret_cast<std::uintptr_t>(object));
@@ -66,4 +66,4 @@ void HeapImpl::forget_prefinalizer(std::uintptr_t object) noexcept {
   prefinalizers_.set_size(static_cast<std::size_t>(kept - prefinalizers_.begin()));
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -7,7 +7,7 @@
 #include "lib/gc/threads/locks.h"
 #include "lib/gc/threads/stop.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace {
 
@@ -130,4 +130,4 @@ DisallowCollectionScope::DisallowCollectionScope(const HeapBase& heap) noexcept 
 }
 DisallowCollectionScope::~DisallowCollectionScope() { --impl(core_).disallow_scopes; }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -3,7 +3,7 @@
 #include "lib/gc/threads/stop.h"
 #include "tare/internal/poison.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 void* HeapCore::allocate_slowly(std::size_t size_class, Finalization finalization) noexcept {
   return static_cast<HeapImpl*>(this)->allocate_slowly(size_class, finalization);
@@ -178,4 +178,4 @@ void HeapImpl::drop_page(std::uint32_t unit) noexcept {
   }
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -14,7 +14,7 @@
 #include "lib/gc/threads/locks.h"
 #include "tare/internal/source_location.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace {
 
@@ -286,4 +286,4 @@ GraphError write_graph(HeapBase& heap, const char* path, StackState stack) noexc
   return GraphWriter(impl, file).write();
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -17,7 +17,7 @@
 #include "lib/gc/threads/pauses.h"
 #include "tare/gc/heap.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // An object that has a prefinalize().
 struct Prefinalizer {
@@ -317,4 +317,4 @@ inline std::uintptr_t HeapImpl::start_in_page(std::uintptr_t address) noexcept {
   return cell == page.cells ? 0 : object_of(page, cell);
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

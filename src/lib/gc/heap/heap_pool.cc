@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 HeapPool::HeapPool() noexcept : pool_(tare_pool_create("tare::gc::Heap")) {
   if (pool_ == 0) return;
@@ -24,4 +24,4 @@ void HeapPool::tell_type(const TypeUse& type) const noexcept {
   report("cells", type.name, type.cell_bytes);
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -16,7 +16,7 @@
 #include "tare/gc/heap.h"
 #include "tare/reporter.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 class HeapPool {
  public:
@@ -54,4 +54,4 @@ class HeapPool {
   bool has_objects_ = false;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -7,7 +7,7 @@
 #include "lib/gc/heap/types.h"
 #include "tare/memory_reporter.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 void HeapBase::walk_types(void (*each)(void* context, const TypeUse& type), void* context) const {
   Rows<TypeUse> types;
@@ -105,4 +105,4 @@ void HeapImpl::tell_types() noexcept {
   }
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -6,7 +6,7 @@
 #include "lib/gc/heap/heap_impl.h"
 #include "lib/reporters/json_string.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace {
 
@@ -108,4 +108,4 @@ std::string to_json(const HeapBase& heap) {
   return out += '\n';
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -5,7 +5,7 @@
 #include "lib/gc/threads/stop.h"
 #include "lib/loader/loaded_object.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 constinit std::uint32_t type_count = 1;
 // Numbers are published to other threads through `index` or an object's header, after the entry was written.
@@ -26,4 +26,4 @@ std::uint32_t register_type(const TypeInfo& info, std::atomic<std::uint32_t>& in
 
 const TypeInfo& type_info(std::uint32_t index) noexcept { return types_by_index[index < kMostTypes ? index : 0]; }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -7,10 +7,10 @@
 #include "lib/gc/threads/locks.h"
 #include "tare/internal/gc/type_info.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 extern TARE_STATE constinit std::array<TypeInfo, kMostTypes> types_by_index;
 extern TARE_STATE constinit std::uint32_t type_count
     TARE_GUARDED_BY(locks().types);  // number 0, which is no type, included
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -6,7 +6,7 @@
 #include "lib/gc/heap/heap_impl.h"
 #include "lib/gc/marking/store_log.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace {
 
@@ -105,4 +105,4 @@ void barrier_details::remember(std::size_t slot, const void* place) noexcept {
   if (heap != nullptr && heap->is_of_this_thread() && !heap->is_marking()) heap->remember(address);
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -3,7 +3,7 @@
 #include "lib/gc/marking/marker.h"
 #include "lib/gc/threads/pauses.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // Marks values whose keys are alive, and no others.
 bool Marker::mark_live_ephemerons() noexcept {
@@ -49,4 +49,4 @@ void Marker::finish_strong() noexcept {
   }
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

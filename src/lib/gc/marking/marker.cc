@@ -6,7 +6,7 @@
 #include "lib/gc/roots/stack_scan.h"
 #include "lib/gc/threads/stop.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace {
 
@@ -403,4 +403,4 @@ void Marker::forget_named() noexcept {
   array_slots_.set_size(0);
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -18,7 +18,7 @@
 #include "lib/gc/threads/locks.h"
 #include "tare/gc/visitor.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 inline constexpr std::size_t kObjectsBetweenLooks = 64;  // at the clock, which takes 25 ns
 
@@ -133,4 +133,4 @@ class Marker {
   std::uintptr_t verified_ = 0;  // the object whose edges are checked; 0: a root
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -16,7 +16,7 @@
 #include "lib/gc/threads/locks.h"
 #include "lib/gc/threads/stop.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace {
 
@@ -222,4 +222,4 @@ void HeapImpl::release_surplus() noexcept {
   for (int i = 0; i < 4 && pooled_bytes_ > limit_bytes_; ++i) release_pooled();
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -9,7 +9,7 @@
 #include "lib/gc/threads/locks.h"
 #include "lib/gc/threads/pauses.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace {
 
@@ -189,4 +189,4 @@ void marking_thread::rest_for_fork() noexcept { thread.rest(); }
 void marking_thread::go_on_in_parent() noexcept { thread.go_on(); }
 void marking_thread::go_on_in_child() noexcept { thread.begin_anew(); }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

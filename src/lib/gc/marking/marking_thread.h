@@ -12,7 +12,7 @@
 #include "lib/gc/marking/rows.h"
 #include "lib/gc/threads/locks.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // One heap's marking. Thread-safety: the heap's thread, while the other is at work.
 class ConcurrentMarking {
@@ -65,4 +65,4 @@ void go_on_in_child() noexcept TARE_REQUIRES(locks().marking);
 
 }  // namespace marking_thread
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -8,8 +8,9 @@
 #include <type_traits>
 
 #include "lib/gc/threads/stop.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 template <class T>
 class Rows {
@@ -62,4 +63,4 @@ class Rows {
   std::size_t capacity_ = 0;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -4,7 +4,7 @@
 #include "lib/gc/roots/stack_scan.h"
 #include "lib/gc/threads/stop.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 void store_checks_details::check(std::size_t slot, const void* place, const void* object) noexcept {
   Space* space = Space::at(slot);
@@ -25,4 +25,4 @@ void store_checks_details::check(std::size_t slot, const void* place, const void
   }
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

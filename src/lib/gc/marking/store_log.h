@@ -11,7 +11,7 @@
 
 #include "tare/gc/barrier.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 class Space;
 
@@ -33,4 +33,4 @@ class alignas(barrier_details::kStoreLogBytes) StoreLog {
 };
 static_assert(sizeof(StoreLog) == barrier_details::kStoreLogBytes);
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

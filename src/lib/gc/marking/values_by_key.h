@@ -7,8 +7,9 @@
 #include <cstdint>
 
 #include "lib/gc/marking/rows.h"
+#include "tare/version.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 class ValuesByKey {
  public:
@@ -56,4 +57,4 @@ class ValuesByKey {
   Rows<Entry> entries_;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -8,7 +8,7 @@
 #include "lib/gc/marking/marker.h"
 #include "lib/gc/threads/stop.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 void Marker::verify() noexcept {
   is_verifying_ = true;
@@ -72,4 +72,4 @@ void Marker::tell_unmarked(std::uintptr_t from, std::uintptr_t to) noexcept {
   std::abort();
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -12,7 +12,7 @@
 #include "lib/gc/marking/marker.h"
 #include "lib/gc/threads/stop.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace {
 
@@ -128,4 +128,4 @@ std::size_t HeapImpl::grown_bytes() const noexcept {
   return live_bytes_ - std::min(live_bytes_, full_live_bytes_) + allocated_bytes_;
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -2,7 +2,7 @@
 // the same symbol as a constant.
 #include "lib/gc/pages/bases.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 MutableCageBases mutable_cage_bases{};
 
@@ -19,4 +19,4 @@ namespace {
 
 }  // namespace
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -18,7 +18,7 @@
 #include "lib/gc/threads/stop.h"
 #include "tare/internal/poison.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // After a collection and its sweep all existing objects are alive and unmarked. Marks mean here that an object must
 // stay.
@@ -221,4 +221,4 @@ std::uint32_t* Compactor::where_it_is_now(std::uint32_t* slot) noexcept {
   return reinterpret_cast<std::uint32_t*>(space_.object_at(granule) + (address - object));
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

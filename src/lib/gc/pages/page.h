@@ -7,7 +7,7 @@
 
 #include "tare/internal/gc/cell.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 class HeapImpl;
 
@@ -52,4 +52,4 @@ inline constexpr int kReciprocalShift = 35;
 static_assert(cell::kLargeUnits * cell::kUnitBytes * cell::kMost <= std::size_t{1} << 33);
 static_assert((std::uint64_t{1} << kReciprocalShift) / cell::kLeast <= UINT32_MAX);
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

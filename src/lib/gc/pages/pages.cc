@@ -4,7 +4,7 @@
 #include "lib/gc/heap/heap_impl.h"
 #include "lib/gc/heap/types.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace {
 
@@ -92,4 +92,4 @@ bool HeapImpl::next_stretch_of(Page& page, Stretch& stretch) noexcept {
   return true;
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -10,7 +10,7 @@
 #include "lib/gc/threads/inline_state.h"
 #include "lib/gc/threads/locks.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 struct Slot {
   std::atomic<Space*> space{nullptr};
@@ -147,4 +147,4 @@ void Space::give_back(std::uint32_t first_unit) noexcept {
   cage_.free(run);
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

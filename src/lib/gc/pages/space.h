@@ -17,7 +17,7 @@
 #include "tare/gc/decoding.h"
 #include "tare/gc/heap.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 class Space {
  public:
@@ -112,4 +112,4 @@ class Space {
   std::uint64_t* old_places_;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -8,7 +8,7 @@
 #include "lib/gc/marking/marker.h"
 #include "tare/internal/poison.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 void HeapImpl::count_live() noexcept {
   live_bytes_ = live_objects_ = 0;
@@ -133,4 +133,4 @@ void HeapImpl::drop_empty(std::uint32_t& first) noexcept {
   }
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

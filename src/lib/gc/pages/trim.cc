@@ -4,7 +4,7 @@
 #include "lib/cage/system_pages.h"
 #include "lib/gc/heap/heap_impl.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace {
 
@@ -66,4 +66,4 @@ void HeapImpl::forget_discarded(std::uintptr_t begin, std::uintptr_t end) noexce
   }
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

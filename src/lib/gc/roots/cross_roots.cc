@@ -4,7 +4,7 @@
 #include "lib/gc/threads/locks.h"
 #include "lib/gc/threads/stop.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 void CrossRootLink::unlink() noexcept {
   if (next_ != nullptr) {
@@ -35,4 +35,4 @@ void CrossRootLink::set_from(const CrossRootLink& other, RootKind kind) noexcept
   link(other.object(), kind);
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -3,7 +3,7 @@
 
 #include "tare/gc/located_persistent.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // LocatedLink: the type of the links of a list of RootKind::Located.
 template <class Link, class LocatedLink>
@@ -53,4 +53,4 @@ using RootList = RootRing<RootLink, LocatedRootLink>;
 // All of it under locks().cross_roots, and empty when its heap ends.
 using CrossRootList = RootRing<CrossRootLink, LocatedCrossRootLink>;
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

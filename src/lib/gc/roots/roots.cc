@@ -3,7 +3,7 @@
 #include "lib/gc/heap/heap_impl.h"
 #include "lib/gc/threads/stop.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 HeapImpl* HeapImpl::of(const void* object) noexcept {
   Space* space = Space::containing(object);
@@ -25,4 +25,4 @@ void RootLink::link(const void* object, RootKind kind) noexcept {
   if (heap->is_marking()) heap->mark_linked(reinterpret_cast<std::uintptr_t>(object));
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

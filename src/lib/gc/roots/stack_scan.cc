@@ -13,7 +13,7 @@
 // Reads other functions' frames, which sanitizers would report.
 #define TARE_GC_READS_ANYTHING __attribute__((noinline, no_sanitize("address", "thread", "undefined")))
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace {
 
@@ -84,4 +84,4 @@ __attribute__((noinline)) bool is_on_stack(const void* address) noexcept {
 #endif
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

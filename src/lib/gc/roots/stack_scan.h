@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tare::gc {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI::gc {
 
 class Marker;
 
@@ -29,4 +31,4 @@ const void* stack_end_of_thread() noexcept;
 // True if the address lies in a frame of the calling thread, its callers' or its own.
 bool is_on_stack(const void* address) noexcept;
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -4,7 +4,7 @@
 #include "lib/gc/roots/stack_scan.h"
 #include "lib/gc/threads/stop.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 namespace {
 
@@ -67,4 +67,4 @@ void stacks_details::leave_stack(HeapCore& core, void (*call)(void* context), vo
   asm volatile("");  // no tail call: it would pop them before
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

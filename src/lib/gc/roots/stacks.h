@@ -5,7 +5,7 @@
 
 #include "tare/gc/stacks.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 class Marker;
 
@@ -31,4 +31,4 @@ class Stacks {
   RegisteredStack* first_ = nullptr;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

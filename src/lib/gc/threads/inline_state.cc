@@ -1,6 +1,6 @@
 #include "lib/gc/threads/inline_state.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 constinit InlineState inline_state;
 
@@ -61,4 +61,4 @@ void join_inline_state(std::uintptr_t* bases) noexcept {
 
 void leave_inline_state() noexcept { inline_state.leave(own); }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

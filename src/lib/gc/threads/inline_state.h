@@ -15,7 +15,7 @@
 #include "tare/gc/barrier.h"
 #include "tare/internal/export.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 class InlineState {
  public:
@@ -51,4 +51,4 @@ extern TARE_STATE constinit InlineState inline_state;
 [[gnu::visibility("hidden")]] void join_inline_state(std::uintptr_t* bases) noexcept;
 [[gnu::visibility("hidden")]] void leave_inline_state() noexcept;
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -5,7 +5,7 @@
 #include "lib/gc/marking/marking_thread.h"
 #include "lib/gc/threads/inline_state.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 TARE_STATE constinit Locks all_locks;
 
@@ -50,4 +50,4 @@ Locks& locks() noexcept {
   return all_locks;
 }
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -3,7 +3,7 @@
 
 #include "lib/fork/mutex.h"
 
-namespace tare::gc {
+namespace tare::inline TARE_ABI::gc {
 
 // In the order of locking; the holder of one may wait for a cage's lock, never the other way round.
 struct Locks {
@@ -14,4 +14,4 @@ struct Locks {
 };
 Locks& locks() noexcept;
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

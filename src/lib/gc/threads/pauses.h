@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tare::gc {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI::gc {
 
 inline std::size_t now_ns() noexcept {
   timespec now{};
@@ -47,4 +49,4 @@ class Pause {
   std::size_t begin_ns_;
 };
 
-}  // namespace tare::gc
+}  // namespace tare::inline TARE_ABI::gc

@@ -1,7 +1,7 @@
 // Containers of a value that is put together in the order of GLib's builder calls.
 #include "lib/variant/c/assembly.h"
 
-namespace tare::variant::c {
+namespace tare::inline TARE_ABI::variant::c {
 
 void Assembly::abandon() noexcept {
   if (!is_begun_) return;
@@ -74,4 +74,4 @@ Written Assembly::end() noexcept {
   return written;
 }
 
-}  // namespace tare::variant::c
+}  // namespace tare::inline TARE_ABI::variant::c

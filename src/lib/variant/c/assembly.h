@@ -10,7 +10,7 @@
 #include "lib/variant/c/type_texts.h"
 #include "tare/variant/builder.h"
 
-namespace tare::variant::c {
+namespace tare::inline TARE_ABI::variant::c {
 
 // The type of any value in a variant.
 inline constexpr std::string_view kAnyType = "*";
@@ -116,4 +116,4 @@ class Assembly {
   Level levels_[kDeepest + 1];
 };
 
-}  // namespace tare::variant::c
+}  // namespace tare::inline TARE_ABI::variant::c

@@ -3,7 +3,7 @@
 
 #include <new>
 
-namespace tare::variant::c {
+namespace tare::inline TARE_ABI::variant::c {
 namespace {
 
 constexpr std::size_t kKept = 4;                            // as many as are nested in one another in most programs
@@ -40,4 +40,4 @@ void give_assembly(Assembly* assembly) noexcept {
   }
 }
 
-}  // namespace tare::variant::c
+}  // namespace tare::inline TARE_ABI::variant::c

@@ -5,10 +5,10 @@
 
 #include "lib/variant/c/assembly.h"
 
-namespace tare::variant::c {
+namespace tare::inline TARE_ABI::variant::c {
 
 // One that isn't begun; null without memory. Any thread may give it back.
 Assembly* take_assembly() noexcept;
 void give_assembly(Assembly* assembly) noexcept;
 
-}  // namespace tare::variant::c
+}  // namespace tare::inline TARE_ABI::variant::c

@@ -8,7 +8,7 @@
 #include "lib/variant/c/formats.h"
 #include "lib/variant/c/value.h"
 
-namespace tare::variant::c {
+namespace tare::inline TARE_ABI::variant::c {
 
 // An Assembly of the thread, returned at the end.
 class Borrowed {
@@ -92,4 +92,4 @@ struct ArgumentHost {
   }
 };
 
-}  // namespace tare::variant::c
+}  // namespace tare::inline TARE_ABI::variant::c

@@ -10,7 +10,7 @@ using tare::variant::c::Arguments;
 using tare::variant::c::end_of_format;
 using tare::variant::c::view_of;
 
-namespace tare::variant::c {
+namespace tare::inline TARE_ABI::variant::c {
 namespace {
 
 char* copy_of(std::string_view text) {
@@ -185,7 +185,7 @@ bool read_by_format(tare_variant& whole, const View& view, const char* format, A
   return true;
 }
 
-}  // namespace tare::variant::c
+}  // namespace tare::inline TARE_ABI::variant::c
 
 extern "C" {
 

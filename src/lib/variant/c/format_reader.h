@@ -4,7 +4,7 @@
 #include "lib/variant/c/formats.h"
 #include "lib/variant/c/value.h"
 
-namespace tare::variant::c {
+namespace tare::inline TARE_ABI::variant::c {
 
 // False, and nothing is set, where the part's type isn't the format's. The caller handles text after the format.
 bool read_by_format(tare_variant& whole, const View& view, const char* format, Arguments& arguments);
@@ -21,4 +21,4 @@ enum class Before : bool {
 // As read_by_format, of a format that fits. A null `part` sets nulls and zeros.
 void read_over(tare_variant& whole, const View* part, const char* format, Before before, Arguments& arguments);
 
-}  // namespace tare::variant::c
+}  // namespace tare::inline TARE_ABI::variant::c

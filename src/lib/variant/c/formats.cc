@@ -1,7 +1,7 @@
 // The grammar of format strings.
 #include "lib/variant/c/formats.h"
 
-namespace tare::variant::c {
+namespace tare::inline TARE_ABI::variant::c {
 namespace {
 
 constexpr std::string_view kLeaves = "bynqiuxthdsogv*?r";
@@ -81,4 +81,4 @@ std::string type_of_format(std::string_view format) {
   return type;
 }
 
-}  // namespace tare::variant::c
+}  // namespace tare::inline TARE_ABI::variant::c

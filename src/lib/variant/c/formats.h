@@ -13,7 +13,7 @@
 
 #include "tare/variant/builder.h"
 
-namespace tare::variant::c {
+namespace tare::inline TARE_ABI::variant::c {
 
 // The end of the format that `format` begins with; null if there's none.
 const char* end_of_format(const char* format) noexcept;
@@ -226,4 +226,4 @@ class FormatWriter {
   Arguments& arguments_;
 };
 
-}  // namespace tare::variant::c
+}  // namespace tare::inline TARE_ABI::variant::c

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <string_view>
 
-namespace tare::variant::c {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI::variant::c {
 
 class TypeTexts {
  public:
@@ -64,4 +66,4 @@ class TypeTexts {
   char own_[256];
 };
 
-}  // namespace tare::variant::c
+}  // namespace tare::inline TARE_ABI::variant::c

@@ -7,7 +7,7 @@
 
 #include "tare/variant/text.h"
 
-namespace tare::variant::c {
+namespace tare::inline TARE_ABI::variant::c {
 namespace {
 
 constexpr std::size_t kHeader = sizeof(tare_variant);
@@ -70,7 +70,7 @@ tare_variant* part_of(tare_variant& whole, const View& part) noexcept {
   return value;
 }
 
-}  // namespace tare::variant::c
+}  // namespace tare::inline TARE_ABI::variant::c
 
 using tare::variant::Output;
 using tare::variant::TypeAnnotations;

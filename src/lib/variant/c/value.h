@@ -22,7 +22,7 @@ struct tare_variant {
   tare_variant* owner;  // of the bytes; null: they are behind this
 };
 
-namespace tare::variant::c {
+namespace tare::inline TARE_ABI::variant::c {
 
 inline std::string_view type_of(const tare_variant& value) noexcept { return {value.type, value.type_size}; }
 
@@ -57,4 +57,4 @@ inline void consume(tare_variant* value) noexcept {
   if (value != nullptr && sink(*value)) tare_variant_unref(value);
 }
 
-}  // namespace tare::variant::c
+}  // namespace tare::inline TARE_ABI::variant::c

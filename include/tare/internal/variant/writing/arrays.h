@@ -11,8 +11,9 @@
 #include "tare/internal/variant/writing/elements.h"
 #include "tare/internal/variant/writing/state.h"
 #include "tare/internal/variant/writing/wire_form.h"
+#include "tare/version.h"
 
-namespace tare::variant::writer_details {
+namespace tare::inline TARE_ABI::variant::writer_details {
 
 template <typename Format, TypeText kType>
 struct PutArray {
@@ -171,4 +172,4 @@ struct PutArray {
   }
 };
 
-}  // namespace tare::variant::writer_details
+}  // namespace tare::inline TARE_ABI::variant::writer_details

@@ -5,8 +5,9 @@
 #include <cstddef>
 
 #include "tare/internal/variant/writing/state.h"
+#include "tare/version.h"
 
-namespace tare::variant::writer_details {
+namespace tare::inline TARE_ABI::variant::writer_details {
 
 struct Measured {
   std::size_t end;
@@ -64,4 +65,4 @@ class Adder {
   std::size_t count_ = 0;
 };
 
-}  // namespace tare::variant::writer_details
+}  // namespace tare::inline TARE_ABI::variant::writer_details

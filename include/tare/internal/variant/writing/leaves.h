@@ -9,8 +9,9 @@
 
 #include "tare/internal/variant/writing/state.h"
 #include "tare/variant/text_rules.h"
+#include "tare/version.h"
 
-namespace tare::variant::writer_details {
+namespace tare::inline TARE_ABI::variant::writer_details {
 
 // s, o or g.
 template <typename Format, char kCode>
@@ -108,4 +109,4 @@ struct PutVariant {
   }
 };
 
-}  // namespace tare::variant::writer_details
+}  // namespace tare::inline TARE_ABI::variant::writer_details

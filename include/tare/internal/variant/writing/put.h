@@ -12,8 +12,9 @@
 #include "tare/internal/variant/writing/state.h"
 #include "tare/internal/variant/writing/tuples.h"
 #include "tare/internal/variant/writing/wire_form.h"
+#include "tare/version.h"
 
-namespace tare::variant::writer_details {
+namespace tare::inline TARE_ABI::variant::writer_details {
 
 template <typename Format, TypeText kType>
 struct Put {
@@ -129,4 +130,4 @@ struct Put {
   }
 };
 
-}  // namespace tare::variant::writer_details
+}  // namespace tare::inline TARE_ABI::variant::writer_details

@@ -8,8 +8,9 @@
 #include "tare/variant/output.h"
 #include "tare/variant/type.h"
 #include "tare/variant/values.h"
+#include "tare/version.h"
 
-namespace tare::variant::writer_details {
+namespace tare::inline TARE_ABI::variant::writer_details {
 
 using format_details::aligned;
 using format_details::kAlignment;
@@ -91,4 +92,4 @@ template <typename Format, TypeText kNext>
 template <typename Format, TypeText kType>
 struct Put;
 
-}  // namespace tare::variant::writer_details
+}  // namespace tare::inline TARE_ABI::variant::writer_details

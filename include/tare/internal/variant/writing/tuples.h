@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "tare/internal/variant/writing/state.h"
+#include "tare/version.h"
 
-namespace tare::variant::writer_details {
+namespace tare::inline TARE_ABI::variant::writer_details {
 
 template <typename Format, TypeText kType>
 struct PutMembers {
@@ -83,4 +84,4 @@ struct PutMembers {
   }
 };
 
-}  // namespace tare::variant::writer_details
+}  // namespace tare::inline TARE_ABI::variant::writer_details

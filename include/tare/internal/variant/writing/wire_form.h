@@ -16,8 +16,9 @@
 #include "tare/variant/format.h"
 #include "tare/variant/type.h"
 #include "tare/variant/values.h"
+#include "tare/version.h"
 
-namespace tare::variant::writer_details {
+namespace tare::inline TARE_ABI::variant::writer_details {
 
 // An object that is never constructed. Its members' offsets are known at compile time.
 template <typename Struct>
@@ -123,4 +124,4 @@ consteval bool are_bytes() {
   }
 }
 
-}  // namespace tare::variant::writer_details
+}  // namespace tare::inline TARE_ABI::variant::writer_details

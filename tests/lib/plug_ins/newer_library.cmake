@@ -1,0 +1,35 @@
+# The library once more, as a later version may be: another number, and more members in classes of which inline code and
+# compiled code both read the fields. The changed headers lie in newer_include, which is searched first.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set(newer_include ${CMAKE_CURRENT_BINARY_DIR}/newer_include)
+set(newer_headers)
+
+# Replaces the first `from`, which must be there.
+function(change_header name from to)
+  set(header ${PROJECT_SOURCE_DIR}/include/${name})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+  file(READ ${header} text)
+  string(FIND "${text}" "${from}" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "${name} has no '${from}' any more")
+  endif()
+  string(REPLACE "${from}" "${to}" text "${text}")
+  file(CONFIGURE OUTPUT ${newer_include}/${name} CONTENT "${text}" @ONLY)
+  set(newer_headers ${newer_headers} ${newer_include}/${name} PARENT_SCOPE)
+endfunction()
+
+math(EXPR next_minor "${PROJECT_VERSION_MINOR} + 1")
+change_header(tare/version.h "VERSION_MINOR ${PROJECT_VERSION_MINOR}" "VERSION_MINOR ${next_minor}")
+change_header(tare/arena.h "  ArenaOptions options_;" "  std::uintptr_t newer_[4] = {};\n  ArenaOptions options_;")
+change_header(tare/internal/gc/heap_core.h "  Stretch stretches_[" "  std::uintptr_t newer_[4] = {};\n  Stretch stretches_[")
+change_header(tare/variant/output.h "  std::size_t capacity_ = 0;" "  std::uintptr_t newer_[4] = {};\n  std::size_t capacity_ = 0;")
+
+get_target_property(library_folder tare SOURCE_DIR)
+get_target_property(library_sources tare SOURCES)
+list(TRANSFORM library_sources PREPEND ${library_folder}/ REGEX "^[^/]")
+add_library(tare-newer STATIC ${library_sources} ${newer_headers})
+set_target_properties(tare-newer PROPERTIES UNITY_BUILD OFF POSITION_INDEPENDENT_CODE ON)
+target_include_directories(tare-newer PRIVATE ${newer_include} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_compile_definitions(tare-newer PRIVATE TARE_VERSION_STRING="newer")
+target_compile_features(tare-newer PUBLIC cxx_std_20)
+target_compile_options(tare-newer PRIVATE -O0 -g0)
