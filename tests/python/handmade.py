@@ -296,6 +296,14 @@ class Handmade:
     def rows_of_stacks(self, stack_ids: Sequence[int]) -> list[int]:
         return sorted({row for stack_id in stack_ids for row in self._whole(stack_id)})
 
+    def stack_sums(self, live: str, with_lifetimes: bool) -> dict[str, bytes] | None:
+        return None
+
+    def sample_sums(
+        self, live: str, with_threads: bool, by_size: bool, tare: tuple[bytes, bytes, bytes]
+    ) -> dict[str, bytes] | None:
+        return None
+
     def stack_texts(self, outermost_first: bool, separator: bytes) -> Texts:
         return Texts(self._whole, outermost_first, separator)
 

@@ -23,12 +23,44 @@ class Texts:
             texts.append(self._separator.join(parts[::-1] if self._outermost_first else parts))
         return texts
 
-    def samples(self, field: int, rows: list[tuple[int, ...]], rests: list[bytes]) -> bytes:
+    def distinct(self, stack_ids: list[int]) -> tuple[bytes, list[int]]:
+        points: dict[bytes, int] = {}
+        firsts: list[int] = []
+        places = array("I")
+        for stack_id, text in zip(stack_ids, self.of(stack_ids), strict=True):
+            if text not in points:
+                firsts.append(stack_id)
+            places.append(points.setdefault(text, len(points)))
+        return places.tobytes(), firsts
+
+    def messages(self, stack_ids: list[int], fields: list[int]) -> bytes:
         found = []
-        for (stack_id, *numbers), rest in zip(rows, rests, strict=True):
-            (text,) = self.of([stack_id])
-            found.append(data(field, data(1, text) + packed(2, numbers) + rest))
+        for text in self.of(stack_ids):
+            for field in fields[::-1]:
+                text = data(field, text)
+            found.append(text)
         return b"".join(found)
+
+    def write_rows(
+        self,
+        stack_ids: list[int],
+        columns: list[tuple[bytes, bytes]],
+        rests: list[bytes],
+        before: bytes,
+        after: bytes,
+        write: Callable[[bytes], object],
+    ) -> None:
+        numbers = [(name, memoryview(each).cast("q")) for name, each in columns]
+        for row, text in enumerate(self.of(stack_ids)):
+            head = b"".join(b"%b%d" % (name, each[row]) for name, each in numbers)
+            write(b"," * (row > 0) + head + (rests[row] if rests else b"") + before + text + after)
+
+    def samples(self, field: int, stack_ids: list[int], columns: list[bytes], rests: list[bytes]) -> bytes:
+        numbers = zip(*(memoryview(column).cast("q") for column in columns), strict=True)
+        return b"".join(
+            data(field, data(1, text) + packed(2, row) + rest)
+            for text, row, rest in zip(self.of(stack_ids), numbers, rests, strict=True)
+        )
 
 
 class Tree:
@@ -71,6 +103,20 @@ class Tree:
         for node in range(len(whole) - 1, 0, -1):
             whole[self._parents[node]] += whole[node]
         return array("q", whole).tobytes()
+
+    def large_branches(
+        self, stack_ids: list[int], amounts: list[int], least: int
+    ) -> list[tuple[int, int, int, int, int]]:
+        self.add(stack_ids, amounts)
+        whole = memoryview(self.whole_amounts()).cast("q")
+        large = [node for node in range(len(whole)) if node == 0 or whole[node] >= least]
+        small = [node for node in range(1, len(whole)) if whole[node] < least]
+        found = []
+        for node in large:
+            below = [whole[each] for each in small if self._parents[each] == node]
+            place = large.index(self._parents[node])
+            found.append((whole[node], sum(below), len(below), place, self._frames[node]))
+        return found
 
     def depth_first(self) -> bytes:
         order, waiting = array("I"), [0]

@@ -97,7 +97,7 @@ class Ledger:
         sampled: bool = False,
         only_grants: Sequence[str] = (),
     ) -> None:
-        """`only_grants`: columns of grants(), if nothing else will be called. The claims' other columns aren't computed then."""
+        """`only_grants`: columns of grants(), if nothing else will be called but tare_bytes(). The claims' other columns aren't computed then."""
         self._database = database
         self._sampled = sampled
         self._only_grants = only_grants
@@ -165,7 +165,14 @@ class Ledger:
 
     def tare_bytes(self) -> tuple[float, float]:
         """Bytes granted at the peak and at the end: gross minus these is net."""
-        return sum(each.bytes_peak for each in self.tare_totals), sum(each.bytes_end for each in self.tare_totals)
+        if not self._only_grants:
+            return sum(each.bytes_peak for each in self.tare_totals), sum(each.bytes_end for each in self.tare_totals)
+        sums = [
+            self._database.row(f"select coalesce(sum(bytes_peak), 0), coalesce(sum(bytes_end), 0) from {_table(lens)}")
+            for lens in self.lenses
+            if lens.weight == "tare"
+        ]
+        return sum(peak for peak, _ in sums), sum(end for _, end in sums)
 
     @cached_property
     def tare_totals(self) -> list[LensTotals]:

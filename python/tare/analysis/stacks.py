@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from tare.progress import Progress
 
@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
 
 Key = TypeVar("Key")
+
+
+class Branch(NamedTuple):
+    """A node of a tree with all below it."""
+
+    amount: int
+    small_amount: int
+    small_branches: int  # below it, each too small for the list
+    parent: int  # its place in the list
+    frame: int
 
 
 class Tree(Generic[Key]):
@@ -44,6 +54,10 @@ class Tree(Generic[Key]):
     def whole_amounts(self) -> Sequence[int]:
         """With those of all nodes below."""
         return memoryview(self._made.whole_amounts()).cast("q")
+
+    def large_branches(self, stack_ids: list[int], amounts: list[int], least: int) -> list[Branch]:
+        """Of the tree that these stacks would make: the root, and each node with so much. It isn't made."""
+        return [Branch(*row) for row in self._made.large_branches(stack_ids, amounts, least)]
 
     def write_folded(self, names: list[bytes], unknown: bytes, write: Callable[[bytes], object]) -> None:
         """`main;parse;grow 4096`, a line for each node with an amount. `names`: by number of a frame."""

@@ -15,8 +15,10 @@ from tare.exports import EVERY, FORMATS, folder_format_named, format_named
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from tare.analysis.recording import Recording
+    from tare.exports import Description
     from tare.exports.selection import Selection
     from tare.lenses.lens import Lens
 
@@ -87,8 +89,7 @@ def run(options: argparse.Namespace) -> int:
     )
     # Other lenses than those of tare take half of the time of an export: padding alone reads types for each shape.
     every = lenses.names_for(chosen) if format_.has_findings else lenses.tare_names(chosen)
-    has_stacks = "at" in format_.options and not format_.has_findings
-    recording = Recording(source, every, only_grants=[selection.claimed] if has_stacks and selection.claimed else ())
+    recording = Recording(source, every, only_grants=_grants(format_, selection))
     for lens in chosen:
         lenses.check_runnable(lens, recording.process)
     warn(recording.source.warnings)
@@ -132,6 +133,15 @@ def _selection(options: argparse.Namespace) -> tuple[Selection, list[Lens]]:
     )
     selection.check()
     return selection, chosen
+
+
+def _grants(format_: Description, selection: Selection) -> Sequence[str]:
+    """The columns of claims that the format has; none: all. Each takes time for each shape."""
+    if format_.has_findings:
+        return ()
+    if "at" not in format_.options:
+        return ("bytes_peak", "bytes_end")
+    return (selection.claimed,) if selection.claimed else ()
 
 
 def _folder(recording: Recording, options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import json
 from array import array
 from typing import IO, TYPE_CHECKING, Any
 
+from tare._core import sums_by_place
 from tare.exports import dhat_accesses
 from tare.exports.samples import Samples
 
@@ -15,40 +16,47 @@ if TYPE_CHECKING:
     from tare.naming.names import Frame
 
 _MICROSECOND_NS = 1000
-_FIELDS = ("tb", "tbk", "tl", "gb", "gbk", "eb", "ebk")
-_POINT = b"{" + b",".join(b'"%b":%%d' % name.encode() for name in (*_FIELDS, "mb", "mbk")) + b'%b,"fs":[%b]}'
+_FIELDS = {
+    "tb": "total_bytes",
+    "tbk": "total_blocks",
+    "tl": "lifetime_us",
+    "gb": "live_bytes",
+    "gbk": "live_blocks",
+    "eb": "end_bytes",
+    "ebk": "end_blocks",
+}
 
 
 def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
-    samples = Samples(recording, selection, with_tare=False)
+    samples = Samples(recording, selection, with_tare=False, with_lifetimes=True)
     frames: dict[str, int] = {"[root]": 0}
     texts = samples.stacks.texts(
         lambda row: b",".join(b"%d" % frames.setdefault(_text(frame), len(frames)) for frame in row),
         b",",
         outermost_first=False,
     )
+    columns = samples.columns
+    stacks = columns["stack_id"].tolist()
     # The viewer refuses two points with the same frames: stacks that differ by addresses alone are one point.
-    points: dict[bytes, int] = {}  # their numbers, by the frames' numbers
-    sums = [array("q") for _ in _FIELDS]
+    places, points = texts.distinct(stacks)
+    sums = {
+        field: array("q", sums_by_place(places, columns[name].tobytes(), len(points)))
+        for field, name in _FIELDS.items()
+    }
+    # The greatest use of a single point isn't recorded: this is a lower bound.
+    sums["mb"] = array("q", map(max, sums["gb"], sums["eb"]))
+    sums["mbk"] = array("q", map(max, sums["gbk"], sums["ebk"]))
     accesses = dhat_accesses.Accesses(recording)
-    for batch in samples.by_stack():
-        for each, key in zip(batch, texts.of([each.stack_id for each in batch]), strict=True):
-            point = points.setdefault(key, len(points))
-            values = (each.total_bytes, each.total_blocks, each.lifetime_ns // _MICROSECOND_NS, each.live_bytes,
-                      each.live_blocks, each.end_bytes, each.end_blocks)  # fmt: skip
-            if point == len(sums[0]):
-                for column, value in zip(sums, values, strict=True):
-                    column.append(value)
-            else:
-                for column, value in zip(sums, values, strict=True):
-                    column[point] += value
-            if accesses.known:
-                accesses.add(point, each.stack_id)
+    if accesses.known:
+        for stack, point in zip(stacks, memoryview(places).cast("I"), strict=True):
+            accesses.add(point, stack)
     out.write(json.dumps(_head(recording, selection, accesses), separators=(",", ":"))[:-1].encode() + b',"pps":[')
-    for point, (key, *amounts) in enumerate(zip(points, *sums, strict=True)):
-        # The greatest use of a single point isn't recorded: this is a lower bound.
-        greatest = (max(amounts[3], amounts[5]), max(amounts[4], amounts[6]))
-        out.write(b"," * bool(point) + _POINT % (*amounts, *greatest, accesses.of(point), key))
+    numbers = [
+        (b'%b"%b":' % (b"," if at else b"{", field.encode()), each.tobytes())
+        for at, (field, each) in enumerate(sums.items())
+    ]
+    rests = [accesses.of(point) for point in range(len(points))] if accesses.known else []
+    texts.write_rows(points, numbers, rests, b',"fs":[', b"]}", out.write)
     out.write(b'],"ftbl":' + json.dumps(list(frames), separators=(",", ":")).encode() + b"}")
 
 

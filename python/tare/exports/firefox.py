@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 from array import array
-from itertools import islice
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from tare._core import write_numbers
 from tare.analysis.languages import remedy
 from tare.exports.found import findings
 from tare.exports.samples import Samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from tare.analysis.recording import Recording
     from tare.analysis.stacks import Tree
     from tare.exports.selection import Selection
@@ -29,6 +27,7 @@ _MS_NS = 1e6
 _CATEGORIES = [{"name": "Other", "color": "grey", "subcategories": ["Other"]}]
 _MARKER = "TareFinding"
 _MOST_MARKERS = 1000
+_NO_NUMBER = -(1 << 63)
 _MARKER_SCHEMA = {
     "name": _MARKER,
     "display": ["marker-chart", "marker-table", "timeline-memory"],
@@ -47,15 +46,17 @@ def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
     process = recording.process
     samples = Samples(recording, selection, with_tare=selection.shown == "tare_space", with_threads=True)
     tree = samples.stacks.tree(lambda frame: (frame.name, frame.file, frame.line), outermost_first=True)
-    stacks, threads, weights = array("I"), array("q"), array("q")
+    nodes, threads, weights = array("q"), array("q"), array("q")
     for batch, numbers, amounts in samples.of_measure_by_thread(selection.shown):
-        stacks.extend(tree.add(batch, amounts))
-        threads.extend(number or process["pid"] for number in numbers)  # of the main one, and where it isn't known
+        nodes.extend(tree.add(batch, amounts))
+        threads.extend(
+            number if number > 0 else process["pid"] for number in numbers
+        )  # of the main one, and where it isn't known
         weights.extend(amounts)
     peak_ms, end_ms = (process["peak_time_ns"] or 0) / _MS_NS, (process["duration_ns"] or 0) / _MS_NS
     at_ns = selection.at_ns
     time = at_ns / _MS_NS if at_ns is not None else peak_ms if selection.at == "peak" else end_ms
-    count, strings = len(stacks), _Strings()
+    count, strings = len(nodes), _Strings()
     thread = {
         "processType": "default",
         "processStartupTime": 0,
@@ -75,8 +76,8 @@ def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
             "time": _Same(time, count),
             "weight": weights,
             "weightType": "bytes",
-            "stack": _Numbers(node - 1 if node else None for node in stacks),
-            "memoryAddress": _Numbers(range(16, 16 * count + 1, 16)),
+            "stack": _Nodes(nodes),
+            "memoryAddress": array("q", range(16, 16 * count + 1, 16)),
             "threadId": threads,
             "length": count,
         },
@@ -158,16 +159,17 @@ class _Strings:
         return self.numbers.setdefault(text, len(self.numbers))
 
 
-class _Numbers:
-    """An array of JSON that is written in pieces; None is null."""
+class _Nodes(NamedTuple):
+    """Nodes of the tree as the profile numbers them: without the root, which is null."""
 
-    def __init__(self, values: Iterable[float | None]) -> None:
-        self.values = values
+    numbers: array[int]
 
 
-class _Same(_Numbers):
-    def __init__(self, value: float | None, count: int) -> None:
-        super().__init__(value for _ in range(count))
+class _Same(NamedTuple):
+    """An array of one number, so many times."""
+
+    value: float
+    times: int
 
 
 _PIECE = 1 << 14
@@ -185,13 +187,18 @@ def _write(value: object, out: IO[bytes]) -> None:
             out.write(b","[: number > 0] or b"[")
             _write(each, out)
         out.write(b"]")
-    elif isinstance(value, _Numbers | array):
-        values = iter(value.values if isinstance(value, _Numbers) else value)
+    elif isinstance(value, array | _Nodes):
+        is_tree = isinstance(value, _Nodes)
+        numbers = value.numbers if isinstance(value, _Nodes) else value
         out.write(b"[")
-        comma = ""
-        while piece := list(islice(values, _PIECE)):
-            out.write((comma + json.dumps(piece, separators=(",", ":"))[1:-1]).encode())
-            comma = ","
+        write_numbers(numbers.tobytes(), 0 if is_tree else _NO_NUMBER, -1 if is_tree else 0, out.write)
+        out.write(b"]")
+    elif isinstance(value, _Same):
+        text = json.dumps(value.value).encode() + b","
+        out.write(b"[")
+        for at in range(0, value.times, _PIECE):
+            piece = text * min(_PIECE, value.times - at)
+            out.write(piece if at + _PIECE < value.times else piece[:-1])
         out.write(b"]")
     else:
         out.write(json.dumps(value, separators=(",", ":")).encode())
@@ -232,8 +239,8 @@ def _tables(tree: Tree[Place], strings: _Strings) -> dict[str, Any]:
             "length": len(function_of),
         },
         "stackTable": {
-            "frame": _Numbers(frames[node] for node in range(1, count + 1)),
-            "prefix": _Numbers(parents[node] - 1 if parents[node] else None for node in range(1, count + 1)),
+            "frame": array("q", frames[1:]),
+            "prefix": _Nodes(array("q", parents[1:])),
             "category": _Same(0, count),
             "subcategory": _Same(0, count),
             "length": count,

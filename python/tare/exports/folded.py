@@ -13,10 +13,9 @@ if TYPE_CHECKING:
 
 
 def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
-    samples = Samples(recording, selection, with_tare=selection.shown == "tare_space", measures=[selection.shown])
+    samples = Samples(recording, selection, with_tare=selection.shown == "tare_space")
     tree = samples.stacks.tree(_name, outermost_first=True)
-    for stacks, amounts in samples.of_measure(selection.shown):
-        tree.add(stacks, amounts)
+    tree.add(*samples.of_measure(selection.shown))
     tree.write_folded(tree.keys, b"(unknown)", out.write)
 
 

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
 
 def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
-    samples = Samples(recording, selection, with_tare=selection.shown == "tare_space", measures=[selection.shown])
+    samples = Samples(recording, selection, with_tare=selection.shown == "tare_space")
     tree = samples.stacks.tree(lambda frame: frame, outermost_first=True)
-    for stacks, amounts in samples.of_measure(selection.shown):
-        tree.add(stacks, amounts)
+    tree.add(*samples.of_measure(selection.shown))
     heads = [_head(frame) for frame in tree.keys]
     root = b'{"callFrame":{"functionName":"(root)","scriptId":"0","url":"","lineNumber":-1,"columnNumber":-1}'
     out.write(b'{"head":')

@@ -7,10 +7,10 @@ from typing import IO, TYPE_CHECKING
 from tare.exports.samples import Samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tare.analysis.recording import Recording
-    from tare.analysis.stacks import Tree
+    from tare.analysis.stacks import Branch
     from tare.exports.selection import Selection
     from tare.naming.names import Frame
 
@@ -22,10 +22,10 @@ _MS_NS = 1_000_000  # times are in milliseconds
 def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
     process = recording.process
     recording.database.use("timeline")
-    samples = Samples(recording, selection, with_tare=False, measures=["inuse_space"])
+    samples = Samples(recording, selection, with_tare=False)
     tree = samples.stacks.tree(_text, outermost_first=False)
-    for stacks, amounts in samples.of_measure("inuse_space"):
-        tree.add(stacks, amounts)
+    stacks, amounts = samples.of_measure("inuse_space")
+    branches = tree.large_branches(stacks, amounts, max(1, int(_LEAST_SHARE * sum(amounts))))
     detailed_ns = selection.at_ns
     if detailed_ns is None:
         detailed_ns = process["peak_time_ns" if selection.at == "peak" else "duration_ns"] or 0
@@ -53,25 +53,17 @@ def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
         line("mem_stacks_B=0")
         if is_detailed:
             line(f"heap_tree={'peak' if selection.at == 'peak' else 'detailed'}")
-            for each in _tree_lines(tree, round(net), round(gross)):
+            for each in _tree_lines(branches, tree.keys, round(net), round(gross)):
                 line(each)
         else:
             line("heap_tree=empty")
 
 
-def _tree_lines(tree: Tree[str], net: int, gross: int) -> Iterator[str]:
+def _tree_lines(branches: Sequence[Branch], names: Sequence[str], net: int, gross: int) -> Iterator[str]:
     """massif's tree has useful bytes alone: gross bytes are scaled to them, whole by whole."""
-    sums, parents, frames = tree.whole_amounts, tree.parents, tree.frames
-    least = max(1, int(_LEAST_SHARE * sums[0]))
-    shown: dict[int, list[int]] = {}  # children by node, where large enough
-    small: dict[int, tuple[int, int]] = {}  # count and sum of the others
-    for node in range(1, len(sums)):
-        parent = parents[node]
-        if sums[node] >= least:
-            shown.setdefault(parent, []).append(node)
-        elif sums[parent] >= least:
-            count, value = small.get(parent, (0, 0))
-            small[parent] = (count + 1, value + sums[node])
+    shown: dict[int, list[int]] = {}  # children by branch
+    for number, branch in enumerate(branches[1:], 1):
+        shown.setdefault(branch.parent, []).append(number)
 
     def scaled(value: int) -> int:
         return value * net // (gross or 1)
@@ -80,14 +72,18 @@ def _tree_lines(tree: Tree[str], net: int, gross: int) -> Iterator[str]:
     while stack:
         node, depth = stack.pop()
         if node < 0:  # joined branches of a node
-            count, value = small[~node]
-            yield f"{' ' * depth}n0: {scaled(value)} in {count} places, all below massif's threshold (1.00%)"
+            branch = branches[~node]
+            yield (
+                f"{' ' * depth}n0: {scaled(branch.small_amount)} in {branch.small_branches} places, all below massif's"
+                " threshold (1.00%)"
+            )
             continue
-        below = sorted(shown.get(node, []), key=lambda each: (-sums[each], each))
-        entries = len(below) + (node in small)
+        branch = branches[node]
+        below = sorted(shown.get(node, []), key=lambda each: (-branches[each].amount, each))
+        entries = len(below) + (branch.small_branches > 0)
         heap = "(heap allocation functions) malloc/new/new[], --alloc-fns, etc."
-        yield f"{' ' * depth}n{entries}: {scaled(sums[node])} {tree.keys[frames[node]] if node else heap}"
-        if node in small:
+        yield f"{' ' * depth}n{entries}: {scaled(branch.amount)} {names[branch.frame] if node else heap}"
+        if branch.small_branches:
             stack.append((~node, depth + 1))
         stack.extend((each, depth + 1) for each in reversed(below))
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from array import array
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import compress
+from operator import or_
+from typing import TYPE_CHECKING, Any
 
 from tare import lenses
 from tare.analysis import records
@@ -20,35 +22,10 @@ if TYPE_CHECKING:
     from tare.analysis.recording import Recording
     from tare.exports.selection import Selection
 
+    Columns = dict[str, array[int]]
+
 _BATCH = 8192
 _LISTED_SITES = 1000  # in one statement
-
-
-class Sample(NamedTuple):
-    """Blocks of one usable size that one stack and thread allocated. Bytes are gross bytes: usable bytes and headers."""
-
-    stack_id: int
-    total_blocks: int
-    total_bytes: int
-    live_blocks: int  # at the time of the selection
-    live_bytes: int
-    tare_bytes: int  # granted to lenses at the time of the selection
-    usable_bytes: int
-    thread: int | None  # its number, as in table blocks; None: not known, or not asked for
-
-
-class StackSums(NamedTuple):
-    """The same of one stack, with blocks of all sizes."""
-
-    stack_id: int
-    total_blocks: int
-    total_bytes: int
-    live_blocks: int
-    live_bytes: int
-    end_blocks: int
-    end_bytes: int
-    tare_bytes: int
-    lifetime_ns: int
 
 
 # The columns that have a value a profile; in the order that pprof's heap profiles have, tare behind them.
@@ -70,13 +47,25 @@ class Samples:
         *,
         with_tare: bool,
         with_threads: bool = False,
-        measures: Sequence[str] = tuple(MEASURES),
+        by_size: bool = False,
+        with_lifetimes: bool = False,
     ) -> None:
-        """`with_tare`: runs the lenses, which takes longer than all else; without them tare_bytes are 0. `with_threads`:
-        where several threads ran, walks over the whole trace. `measures`: those that of_measure() is called with.
+        """`with_tare`: runs the lenses, which takes longer than all else; without them tare_bytes are 0. `with_threads`: for
+        of_measure_by_thread(). `by_size`: for by_size(). `with_lifetimes`: `columns` has lifetime_us.
         """
-        self._measures = measures
         self._database = recording.database
+        self._with_lifetimes = with_lifetimes
+        self._samples: Columns | None = None
+        if with_threads or by_size:
+            self._samples = _samples_by_core(recording, selection, with_tare, with_threads, by_size)
+            if self._samples is not None:
+                self.stacks = Stacks(recording, list(dict.fromkeys(self._samples["stack_id"])))
+                return
+        elif (sums := _by_core(recording, selection, with_tare, with_lifetimes)) is not None:
+            self.columns = sums
+            is_shown = map(or_, sums["total_blocks"], map(or_, sums["live_blocks"], sums["tare_bytes"]))
+            self.stacks = Stacks(recording, list(compress(sums["stack_id"], is_shown)))
+            return
         self._database.use("site_sizes")
         counted, sole = _by_thread(recording) if with_threads else (_of_thread("null"), _the_one("null"))
         with Progress("adding up"):
@@ -106,6 +95,19 @@ class Samples:
         shown = " or ".join(f"{column} <> 0" for column, _ in MEASURES.values())
         self.stacks = Stacks(recording, self._ids(shown))
 
+    @cached_property
+    def columns(self) -> Columns:
+        """Sums of each stack, 8 bytes a stack each, and `stack_id`, which ascends. Lifetimes are in whole microseconds."""
+        names = (*_SUMS, "lifetime_us") if self._with_lifetimes else _SUMS
+        lifetime = "cast(least(sum(lifetime_ns), 9000000000000000000) as bigint) // 1000"
+        sums = [lifetime if name == "lifetime_us" else f"cast(sum({name}) as bigint)" for name in names]
+        found = {name: array("q") for name in ("stack_id", *names)}
+        query = f"select stack_id, {', '.join(sums)} from export_samples group by stack_id order by stack_id"
+        for batch in self._database.batches(query, _BATCH):
+            for values, added in zip(found.values(), zip(*batch, strict=True), strict=True):
+                values.extend(added)
+        return found
+
     def _matching(self, recording: Recording, selection: Selection) -> str:
         """Filters are about sites, as the report's are: a condition for the stacks of those that match."""
         database = self._database
@@ -125,58 +127,48 @@ class Samples:
         query = f"select distinct stack_id from export_samples where {condition} order by stack_id"
         return [stack_id for (stack_id,) in self._database.rows(query)]
 
-    def by_size(self) -> Iterator[Sequence[tuple[Any, ...]]]:
-        """Batches of the values of Samples, ordered by stack, size and thread: a million objects would take 2 s."""
-        columns = ", ".join(Sample._fields)
+    def by_size(self) -> Iterator[Columns]:
+        """Batches of columns, ordered by stack, size and thread: `stack_id`, `usable_bytes`, `thread` (its number, as in table blocks; -1:
+        not known) and the sums of the measures. A million objects would take 2 s.
+        """
+        names = ("stack_id", *(column for column, _ in MEASURES.values()), "usable_bytes", "thread")
+        if self._samples is not None:
+            with Progress("writing") as progress:
+                rows = len(self._samples["stack_id"])
+                for at in range(0, rows, _BATCH):
+                    yield {name: self._samples[name][at : at + _BATCH] for name in names}
+                    progress.update(at / rows)
+            return
         shown = " or ".join(f"{column} <> 0" for column, _ in MEASURES.values())
-        return self._batches(
-            f"select {columns} from export_samples where {shown} order by stack_id, usable_bytes, thread"
-        )
+        for batch in self._batches(
+            f"select {', '.join(names[:-1])}, coalesce(thread, -1) from export_samples where {shown}"
+            " order by stack_id, usable_bytes, thread"
+        ):
+            yield {name: array("q", values) for name, values in zip(names, zip(*batch, strict=True), strict=True)}
 
-    def by_stack(self) -> Iterator[list[StackSums]]:
-        """Batches, ordered by stack."""
-        sums = ", ".join(f"cast(sum({name}) as bigint) as {name}" for name in _SUMS)
-        lifetime = "cast(least(sum(lifetime_ns), 9000000000000000000) as bigint)"
-        query = f"select stack_id, {sums}, {lifetime} from export_samples group by stack_id order by stack_id"
-        for batch in self._batches(query):
-            yield [StackSums(*row) for row in batch]
+    def of_measure(self, measure: str) -> tuple[list[int], list[int]]:
+        """Stacks in ascending order, and their amounts, which aren't 0."""
+        amounts = self.columns[MEASURES[measure][0]]
+        return list(compress(self.columns["stack_id"], amounts)), list(filter(None, amounts))
 
-    def of_measure(self, measure: str) -> Iterator[tuple[list[int], list[int]]]:
-        """Batches: stacks in ascending order, and their amounts, which aren't 0."""
-        stacks, amounts = self._by_stack["stack_id"], self._by_stack[MEASURES[measure][0]]
-        with Progress("writing") as progress:
-            for at in range(0, len(stacks), _BATCH):
-                part, values = stacks[at : at + _BATCH], amounts[at : at + _BATCH]
-                found = [stack for stack, value in zip(part, values, strict=True) if value]
-                if found:
-                    yield found, [value for value in values if value]
-                progress.update(at / len(stacks))
-
-    @cached_property
-    def _by_stack(self) -> dict[str, array[int]]:
-        """The columns of the measures, 8 bytes a stack each: a query a measure took a tenth of an export of five."""
-        columns = [MEASURES[name][0] for name in self._measures]
-        sums = ", ".join(f"cast(sum({column}) as bigint)" for column in columns)
-        found = {column: array("q") for column in ("stack_id", *columns)}
-        query = f"select stack_id, {sums} from export_samples group by stack_id order by stack_id"
-        for batch in self._database.batches(query, _BATCH):
-            for values, added in zip(found.values(), zip(*batch, strict=True), strict=True):
-                values.extend(added)
-        return found
-
-    def of_measure_by_thread(self, measure: str) -> Iterator[tuple[list[int], list[int | None], list[int]]]:
-        """The same by stack and thread."""
+    def of_measure_by_thread(self, measure: str) -> Iterator[tuple[list[int], list[int], list[int]]]:
+        """The same by stack and thread (-1: not known)."""
         column, _ = MEASURES[measure]
+        if self._samples is not None:
+            amounts = self._samples[column]
+            stacks, threads = (compress(self._samples[name], amounts) for name in ("stack_id", "thread"))
+            yield list(stacks), list(threads), list(filter(None, amounts))
+            return
         query = (
-            f"select stack_id, thread, cast(sum({column}) as bigint) from export_samples group by all"
-            f" having sum({column}) <> 0 order by 1, 2"
+            f"select stack_id, coalesce(thread, -1), cast(sum({column}) as bigint) from export_samples group by stack_id, thread"
+            f" having sum({column}) <> 0 order by stack_id, thread"
         )
         for batch in self._batches(query):
-            stacks, threads, amounts = zip(*batch, strict=True)
-            yield list(stacks), list(threads), list(amounts)
+            columns = zip(*batch, strict=True)
+            yield list(next(columns)), list(next(columns)), list(next(columns))
 
     def sum_of(self, column: str) -> int:
-        return int(self._database.row(f"select coalesce(sum({column}), 0) from export_samples")[0])
+        return sum(self.columns[column])
 
     def _batches(self, query: str) -> Iterator[Sequence[tuple[Any, ...]]]:
         rows = max(1, self._database.row("select count(*) from export_samples")[0])
@@ -186,6 +178,57 @@ class Samples:
                 yield batch
                 done += len(batch)
                 progress.update(min(1.0, done / rows))
+
+
+def _tare_by_size(recording: Recording, selection: Selection, with_tare: bool) -> str | None:
+    """A query for stack, usable size and bytes of all claims; None: there are none."""
+    if not with_tare or not selection.claimed:
+        return None
+    return (
+        "select stack_id, usable_bytes, cast(round_even(coalesce(sum(tare_bytes), 0), 0) as bigint) as tare_bytes"
+        f" from ({_tare(recording, selection)}) group by stack_id, usable_bytes"
+    )
+
+
+def _samples_by_core(
+    recording: Recording, selection: Selection, with_tare: bool, with_threads: bool, by_size: bool
+) -> Columns | None:
+    """Columns by stack, thread and, if requested, size, without SQL for the blocks; None: the core can't have them."""
+    query = _tare_by_size(recording, selection, with_tare)
+    if selection.filters or recording.process["missing_facts"] or (query and not by_size):
+        return None
+    with Progress("adding up"):
+        tare = [array("q") for _ in range(3)]
+        for batch in recording.database.batches(query, _BATCH) if query else ():
+            for values, added in zip(tare, zip(*batch, strict=True), strict=True):
+                values.extend(added)
+        stacks, sizes, claimed = (values.tobytes() for values in tare)
+        sums = recording.source.sample_sums(selection.blocks, with_threads, by_size, (stacks, sizes, claimed))
+        return None if sums is None else {name: array("q", numbers) for name, numbers in sums.items()}
+
+
+def _by_core(recording: Recording, selection: Selection, with_tare: bool, with_lifetimes: bool) -> Columns | None:
+    """`Samples.columns` without SQL for the blocks; None: the core can't have them."""
+    if selection.filters or recording.process["missing_facts"]:
+        return None
+    with Progress("adding up"):
+        sums = recording.source.stack_sums(selection.blocks, with_lifetimes)
+        if sums is None:
+            return None
+        columns = {name: array("q", numbers) for name, numbers in sums.items()}
+        if with_lifetimes:
+            columns["lifetime_us"] = array("q", (each // 1000 for each in columns.pop("lifetime_ns")))
+        tare: dict[int, int] = {}
+        if query := _tare_by_size(recording, selection, with_tare):
+            tare = dict(
+                recording.database.rows(
+                    f"select stack_id, cast(sum(tare_bytes) as bigint) from ({query}) group by stack_id"
+                )
+            )
+            if not tare.keys() <= set(columns["stack_id"]):
+                return None
+        columns["tare_bytes"] = array("q", (tare.get(stack, 0) for stack in columns["stack_id"]))
+        return columns
 
 
 _COUNTED = "stack_id, usable_bytes, header_bytes"

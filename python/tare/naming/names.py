@@ -20,9 +20,27 @@ if TYPE_CHECKING:
         def of(self, stack_ids: list[int]) -> list[bytes]:
             """The stacks' texts."""
 
-        def samples(self, field: int, rows: list[tuple[int, ...]], rests: list[bytes]) -> bytes:
-            """Fields of a message of protocol buffers. A row has a stack and numbers: each becomes a message of the stack's text (field
-            1), the numbers (packed, field 2) and a rest that is written already."""
+        def distinct(self, stack_ids: list[int]) -> tuple[bytes, list[int]]:
+            """For each stack the place of its text among all texts, 4 bytes each; and the first stack of each text."""
+
+        def messages(self, stack_ids: list[int], fields: list[int]) -> bytes:
+            """Messages of protocol buffers: the first field holds a message of the second, and so on; the last one the stack's text."""
+
+        def write_rows(
+            self,
+            stack_ids: list[int],
+            columns: list[tuple[bytes, bytes]],
+            rests: list[bytes],
+            before: bytes,
+            after: bytes,
+            write: Callable[[bytes], object],
+        ) -> None:
+            """A row a stack, in pieces, with commas between: of each column a text and the stack's number (8 bytes each); a rest, if there
+            are any; `before`, the stack's text, and `after`."""
+
+        def samples(self, field: int, stack_ids: list[int], columns: list[bytes], rests: list[bytes]) -> bytes:
+            """Fields of a message of protocol buffers: each is a message of a stack's text (field 1), its number of each column (8 bytes
+            each; packed, field 2) and a rest that is written already."""
 
     class FrameTree(Protocol):
         """Stacks with amounts as one tree of numbered frames. Arrays are of 4 bytes a number, amounts of 8."""
@@ -38,6 +56,12 @@ if TYPE_CHECKING:
         def amounts(self) -> bytes: ...
         def whole_amounts(self) -> bytes:
             """With those of all nodes below."""
+
+        def large_branches(
+            self, stack_ids: list[int], amounts: list[int], least: int
+        ) -> list[tuple[int, int, int, int, int]]:
+            """The nodes of the tree that these stacks would make, if they have so much with all below: this amount, amount and number
+            of the children that have less, the parent's place in the list, the frame. The root comes first."""
 
         def depth_first(self) -> bytes:
             """All nodes, each before its children."""
@@ -59,6 +83,14 @@ if TYPE_CHECKING:
 
         def rows_of_stacks(self, stack_ids: Sequence[int]) -> list[int]:
             """Row ids that occur in the stacks, each once."""
+
+        def stack_sums(self, live: str, with_lifetimes: bool) -> dict[str, bytes] | None:
+            """Sums of site_sizes by stack, 8 bytes a number; `live` is the column of blocks in use. None: only SQL has them."""
+
+        def sample_sums(
+            self, live: str, with_threads: bool, by_size: bool, tare: tuple[bytes, bytes, bytes]
+        ) -> dict[str, bytes] | None:
+            """The same by stack, thread (-1: unknown) and, if requested, usable size. `tare`: stacks, usable sizes and bytes of claims."""
 
         def stack_texts(self, outermost_first: bool, separator: bytes) -> StackTexts:
             """For all stacks; no row has a name yet."""

@@ -246,6 +246,18 @@ class CoreSource:
     def rows_of_stacks(self, stack_ids: Sequence[int]) -> list[int]:
         return _core.rows_of_stacks(self._recording, list(stack_ids))
 
+    def stack_sums(self, live: str, with_lifetimes: bool) -> dict[str, bytes] | None:
+        return _core.stack_sums(self._recording, live, with_lifetimes)
+
+    def sample_sums(
+        self, live: str, with_threads: bool, by_size: bool, tare: tuple[bytes, bytes, bytes]
+    ) -> dict[str, bytes] | None:
+        threads: Any = self._recording.table("process").row(0)["threads"] if with_threads else 0
+        # The only thread has number 0.
+        of_threads = self._make("thread_sizes") if threads > 1 else None
+        thread = 0 if threads == 1 else -1
+        return _core.sample_sums(self._recording, live, of_threads, thread, by_size, tare)
+
     def stack_texts(self, outermost_first: bool, separator: bytes) -> _core.StackTexts:
         return _core.stack_texts(self._recording, outermost_first, separator)
 

@@ -2,13 +2,17 @@
 // nodes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/recording/stacks/frame_tree.h"
+#include "core/recording/stacks/large_branches.h"
 #include "core/recording/stacks/stack_texts.h"
+#include "core/recording/stacks/text_rows.h"
 #include "core/recording/stacks/tree_texts.h"
 
 namespace tare::core {
@@ -148,6 +152,111 @@ TEST(TreeTexts, LargeTreesComeInPieces) {
   });
   EXPECT_EQ(pieces, 2u);
   EXPECT_EQ(bytes, 2 * large[10].size() + std::string(";parse;grow 5\n;grow 7\n").size());
+}
+
+// From the whole tree, as large_branches() promises.
+std::vector<Branch> branches_of(const FrameTree& made, std::int64_t least) {
+  const std::vector<std::int64_t> whole = made.whole_amounts();
+  std::vector<Branch> found;
+  std::vector<std::uint32_t> place_of(whole.size(), 0);
+  std::vector<std::uint32_t> level = {FrameTree::kRoot};
+  const auto put = [&](std::uint32_t node) {
+    place_of[node] = static_cast<std::uint32_t>(found.size());
+    found.push_back({whole[node], 0, place_of[made.parents()[node]], made.frames()[node], 0, 0});
+  };
+  put(FrameTree::kRoot);
+  while (!level.empty()) {
+    std::vector<std::uint32_t> below;
+    for (std::uint32_t node = 1; node < whole.size(); ++node) {
+      const std::uint32_t parent = made.parents()[node];
+      if (std::ranges::find(level, parent) == level.end()) continue;
+      if (whole[node] >= least) {
+        put(node);
+        below.push_back(node);
+      } else {
+        found[place_of[parent]].small_amount += whole[node];
+        ++found[place_of[parent]].small_branches;
+      }
+    }
+    level = below;
+  }
+  return found;
+}
+
+TEST(LargeBranches, AreThoseOfTheTree) {
+  std::mt19937 random(7);
+  std::vector<StackNode> nodes = {{trace::kEmptyStack, RowId{0}}};
+  for (std::uint32_t id = 1; id < 400; ++id)
+    nodes.push_back({StackId{static_cast<std::uint32_t>(random() % std::min(id, 20u))},
+                     RowId{static_cast<std::uint32_t>(random() % 6)}});
+  nodes[300].caller = StackId{300};  // as in a damaged trace
+  FrameTree made(nodes, StackOrder::InnermostFirst);
+  for (std::uint32_t row = 0; row < 5; ++row) {  // row 5 has no name
+    std::vector<std::uint32_t> frames(row % 3, row);
+    if (!frames.empty()) frames.push_back(9);
+    made.name(RowId{row}, frames, {row + 3});
+  }
+  const FrameTree names = made;
+  std::vector<StackId> stacks;
+  std::vector<std::int64_t> amounts;
+  for (std::uint32_t id = 0; id < 410; ++id) {
+    stacks.push_back(StackId{id});
+    amounts.push_back(static_cast<std::int64_t>(random() % 100));
+    made.add(stacks.back(), amounts.back());
+  }
+  std::size_t most = 0;
+  for (const std::int64_t least : {1, 100, 500, 3000, 1'000'000}) {
+    const std::vector<Branch> expected = branches_of(made, least);
+    const std::vector<Branch> found = large_branches(names, stacks, amounts, least);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].amount, expected[i].amount);
+      EXPECT_EQ(found[i].small_amount, expected[i].small_amount);
+      EXPECT_EQ(found[i].small_branches, expected[i].small_branches);
+      EXPECT_EQ(found[i].frame, expected[i].frame);
+      EXPECT_EQ(found[i].parent, expected[i].parent);
+    }
+    most = std::max(most, found.size());
+  }
+  EXPECT_GT(most, 50u);
+}
+
+StackTexts named_texts() {
+  StackTexts texts(kNodes, StackOrder::OutermostFirst, ";");
+  texts.name(RowId{0}, "main", "main");
+  texts.name(RowId{1}, "parse", "parse");
+  texts.name(RowId{2}, "parse", "parse");
+  return texts;
+}
+
+TEST(TextRows, StacksOfOneTextAreFound) {
+  const std::vector<StackId> stacks = {StackId{1}, StackId{2}, StackId{3}, StackId{4}, StackId{2}};
+  std::vector<StackId> firsts;
+  // 2 and 4 are both main;parse
+  EXPECT_EQ(distinct_texts(named_texts(), stacks, firsts), (std::vector<std::uint32_t>{0, 1, 2, 1, 1}));
+  EXPECT_EQ(firsts, (std::vector{StackId{1}, StackId{2}, StackId{3}}));
+}
+
+TEST(TextRows, HaveNumbersRestAndText) {
+  const std::vector<StackId> stacks = {StackId{1}, StackId{2}};
+  const std::vector<std::int64_t> first = {1, -2};
+  const std::vector<std::int64_t> second = {30, 40};
+  const std::vector<std::string> rests = {",r", ",s"};
+  std::string text;
+  const TextSink sink = [&](std::string_view piece) { text += piece; };
+  write_rows(named_texts(), stacks, {{{"{a:", first}, {",b:", second}}, rests, ",t:", "}"}, sink);
+  EXPECT_EQ(text, "{a:1,b:30,r,t:main},{a:-2,b:40,s,t:main;parse}");
+  text.clear();
+  write_rows(named_texts(), stacks, {{}, {}, "[", "]"}, sink);
+  EXPECT_EQ(text, "[main],[main;parse]");
+}
+
+TEST(TextRows, NumbersMayBeNull) {
+  const std::vector<std::int64_t> numbers = {0, 5, -1};
+  std::string text;
+  const TextSink sink = [&](std::string_view piece) { text += piece; };
+  write_numbers(numbers, 0, -1, sink);
+  EXPECT_EQ(text, "null,4,-2");
 }
 
 TEST(FrameTree, Empty) {

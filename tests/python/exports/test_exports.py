@@ -16,7 +16,7 @@ from handmade import Handmade
 from tare import schema
 from tare.errors import TareError
 from tare.exports import FORMATS, firefox, format_named, samples
-from tare.exports.samples import MEASURES, Sample, Samples
+from tare.exports.samples import MEASURES, Samples
 from tare.exports.selection import ALL, Selection
 from tare.lenses import load
 
@@ -125,14 +125,16 @@ def test_blocks_of_several_threads_are_samples_of_their_own() -> None:
         made.tables["thread_sizes"].append({**row, "peak_blocks": peak, "end_blocks": end})
     samples = Samples(made.recording(), ALL, with_tare=False, with_threads=True)
     found = [
-        (s.usable_bytes, s.thread, s.total_blocks, s.live_blocks)
+        row
         for batch in samples.by_size()
-        for s in map(Sample._make, batch)
+        for row in zip(
+            *(batch[name] for name in ("usable_bytes", "thread", "total_blocks", "live_blocks")), strict=True
+        )
     ]
-    assert found == [(24, 1, 6, 5), (24, 2, 3, 0), (40, 2, 9, 5), (56, None, 9, 5)]
+    assert found == [(24, 1, 6, 5), (24, 2, 3, 0), (40, 2, 9, 5), (56, -1, 9, 5)]
     by_thread = list(samples.of_measure_by_thread("inuse_space"))
-    assert by_thread == [([stack] * 3, [1, 2, None], [5 * 32, 5 * 48, 5 * 64])]
-    assert list(samples.of_measure("inuse_space")) == [([stack], [5 * (32 + 48 + 64)])]
+    assert by_thread == [([stack] * 3, [1, 2, -1], [5 * 32, 5 * 48, 5 * 64])]
+    assert samples.of_measure("inuse_space") == ([stack], [5 * (32 + 48 + 64)])
 
 
 def test_speedscope_has_a_profile_for_each_measure(filled: Handmade) -> None:

@@ -32,14 +32,15 @@ class FrameTree {
   const trace::LargeVector<std::uint32_t>& frames() const { return frames_; }
   const trace::LargeVector<std::int64_t>& amounts() const { return amounts_; }
   std::vector<std::int64_t> whole_amounts() const;  // with those of all nodes below
-  std::vector<std::uint32_t> depth_first() const;   // all nodes: each before its children, children in their order
+  const std::vector<std::uint32_t>& frames_of(trace::RowId row, bool is_innermost) const;  // of its name
+  std::span<const trace::StackNode> nodes() const { return nodes_; }
+  std::vector<std::uint32_t> depth_first() const;  // all nodes: each before its children, children in their order
 
  private:
   struct Frames {
     std::vector<std::uint32_t> all, innermost;
   };
   std::uint32_t child(std::uint32_t parent, std::uint32_t frame);
-  const std::vector<std::uint32_t>& frames_of(trace::RowId row, bool is_innermost) const;
 
   std::span<const trace::StackNode> nodes_;
   StackOrder order_;

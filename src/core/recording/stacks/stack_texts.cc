@@ -37,11 +37,11 @@ void StackTexts::name(trace::RowId row, std::string text, std::string innermost)
 
 void StackTexts::write(trace::StackId stack, std::string& text) const {
   text.clear();
-  std::vector<std::string_view> parts;
+  parts_.clear();
   bool is_innermost = true;
   for_each_row(nodes_, stack, [&](trace::RowId row) {
     const std::size_t at = trace::index(row);
-    if (at < names_.size() && names_[at].known) parts.push_back(is_innermost ? names_[at].innermost : names_[at].text);
+    if (at < names_.size() && names_[at].known) parts_.push_back(is_innermost ? names_[at].innermost : names_[at].text);
     is_innermost = false;
   });
   const auto append = [&](std::string_view part, bool is_first) {
@@ -50,9 +50,9 @@ void StackTexts::write(trace::StackId stack, std::string& text) const {
   };
   bool is_first = true;
   if (order_ == StackOrder::InnermostFirst) {
-    for (const std::string_view part : parts) append(part, std::exchange(is_first, false));
+    for (const std::string_view part : parts_) append(part, std::exchange(is_first, false));
   } else {
-    for (const std::string_view part : std::views::reverse(parts)) append(part, std::exchange(is_first, false));
+    for (const std::string_view part : std::views::reverse(parts_)) append(part, std::exchange(is_first, false));
   }
 }
 

@@ -37,7 +37,7 @@ class StackTexts {
   // A row without a name adds nothing. `innermost`: its text as the innermost row of a stack.
   void name(trace::RowId row, std::string text, std::string innermost);
 
-  // Replaces `text`, so that its memory is used again.
+  // Replaces `text`, so that its memory is used again. One thread at a time.
   void write(trace::StackId stack, std::string& text) const;
 
  private:
@@ -48,7 +48,8 @@ class StackTexts {
   std::span<const trace::StackNode> nodes_;
   StackOrder order_;
   std::string separator_;
-  std::vector<Name> names_;  // by row
+  std::vector<Name> names_;                      // by row
+  mutable std::vector<std::string_view> parts_;  // of the stack that is being written
 };
 
 }  // namespace tare::core

@@ -1,41 +1,12 @@
 // Both walk the tree depth first.
 #include "core/recording/stacks/tree_texts.h"
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace tare::core {
 namespace {
-
-class Pieces {
- public:
-  explicit Pieces(const TextSink& sink) : sink_(sink) { text_.reserve(kPieceBytes + kPieceBytes / 4); }
-
-  Pieces& operator<<(std::string_view text) {
-    text_ += text;
-    return *this;
-  }
-  Pieces& operator<<(std::int64_t number) {
-    char digits[24];
-    const auto [end, error] = std::to_chars(digits, digits + sizeof digits, number);
-    text_.append(digits, end);
-    return *this;
-  }
-  void end_of_node() {
-    if (text_.size() >= kPieceBytes) flush();
-  }
-  void flush() {
-    if (!text_.empty()) sink_(text_);
-    text_.clear();
-  }
-
- private:
-  static constexpr std::size_t kPieceBytes = 1 << 20;
-  const TextSink& sink_;
-  std::string text_;
-};
 
 // Calls visit(node, depth); the root has depth 0.
 template <typename Visit>
@@ -54,7 +25,7 @@ std::string_view text_of(std::span<const std::string> texts, std::uint32_t frame
 
 void write_folded(const FrameTree& tree, std::span<const std::string> names, std::string_view unknown,
                   const TextSink& sink) {
-  Pieces pieces(sink);
+  TextPieces pieces(sink);
   std::string path;                     // of the node that was visited last
   std::vector<std::size_t> ends = {0};  // of its parts, by depth
   for_each_depth_first(tree, [&](std::uint32_t node, std::uint32_t depth) {
@@ -67,14 +38,14 @@ void write_folded(const FrameTree& tree, std::span<const std::string> names, std
     }
     if (tree.amounts()[node] == 0) return;
     pieces << (path.empty() ? unknown : std::string_view(path)) << " " << tree.amounts()[node] << "\n";
-    pieces.end_of_node();
+    pieces.end_of_part();
   });
   pieces.flush();
 }
 
 void write_nested(const FrameTree& tree, std::span<const std::string> heads, std::string_view root_head,
                   const TextSink& sink) {
-  Pieces pieces(sink);
+  TextPieces pieces(sink);
   std::int64_t before = -1;  // depth of the node that was visited last
   const auto close_until = [&](std::int64_t depth) {
     for (; before >= depth; --before) pieces << "]}";
@@ -87,7 +58,7 @@ void write_nested(const FrameTree& tree, std::span<const std::string> heads, std
     pieces << (node == FrameTree::kRoot ? root_head : text_of(heads, tree.frames()[node]))
            << ",\"selfSize\":" << tree.amounts()[node] << ",\"id\":" << std::int64_t{node} + 1 << ",\"children\":[";
     before = depth;
-    pieces.end_of_node();
+    pieces.end_of_part();
   });
   close_until(0);
   pieces.flush();

@@ -2,16 +2,14 @@
 // half of an export.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "core/recording/stacks/frame_tree.h"
+#include "core/recording/stacks/text_pieces.h"
 
 namespace tare::core {
-
-using TextSink = std::function<void(std::string_view piece)>;
 
 // `main;parse;grow 4096`: a line for each node with an amount. `names`: by number of a frame. A path without text is
 // `unknown`.
