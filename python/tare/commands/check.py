@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tare.commands.fleet.options import add_where
 from tare.commands.options import add_json, add_suppressions
 from tare.errors import IO, USAGE, TareError
+from tare.fleet.remote import location
 from tare.text.printable import say
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fleet",
         metavar="STORE",
-        type=Path,
+        type=location,
         help="a store of `tare fleet add`: its recordings of the program are the limits",
     )
     add_where(parser, "only recordings of the store that fit")

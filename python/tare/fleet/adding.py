@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tare.errors import CORRUPT, IO, TareError
-from tare.fleet import layout
+from tare.fleet import layout, remote
 from tare.fleet.engine import beside, one_thread
 from tare.fleet.facts import ORDER, TABLES, Facts, facts_of
 from tare.progress import warn
@@ -72,22 +72,31 @@ def _add(store: Path, recordings: Sequence[tuple[str, str, Facts, Origin]], conn
     """A recording that was removed and is added again gets another number, so that rows which wait for `compact` stay gone."""
     bucket = secrets.randbelow(layout.BUCKETS) if bucket is None else bucket
     numbers = [secrets.randbits(56) * layout.BUCKETS + bucket for _ in recordings]
-    files = {}
     try:
-        for table, columns in TABLES.items():
-            rows = [
-                (number, *row) for number, each in zip(numbers, recordings, strict=True) for row in each[2].rows[table]
-            ]
-            connection.execute(f"create table {table} ({columns})")
-            with connection.appender(table) as appender:
-                appender.append_rows(rows)
-            files[table] = write_rows(store, connection, table, f"select * from {table}", bucket)
-        added = 0
-        for number, (key, path, facts, origin) in zip(numbers, recordings, strict=True):
-            entry = _entry(number, key, path, facts, origin) | {"files": files}
-            added += layout.write_json(store, f"{layout.RECORDINGS}/{key}.json", entry, once=True)
+        with remote.reached(store):
+            return _write(store, recordings, connection, numbers, bucket)
     except (OSError, engine().Error) as error:
         raise _can_not_write(store, error) from None
+
+
+def _write(
+    store: Path,
+    recordings: Sequence[tuple[str, str, Facts, Origin]],
+    connection: Any,
+    numbers: Sequence[int],
+    bucket: int,
+) -> int:
+    files = {}
+    for table, columns in TABLES.items():
+        rows = [(number, *row) for number, each in zip(numbers, recordings, strict=True) for row in each[2].rows[table]]
+        connection.execute(f"create table {table} ({columns})")
+        with connection.appender(table) as appender:
+            appender.append_rows(rows)
+        files[table] = write_rows(store, connection, table, f"select * from {table}", bucket)
+    added = 0
+    for number, (key, path, facts, origin) in zip(numbers, recordings, strict=True):
+        entry = _entry(number, key, path, facts, origin) | {"files": files}
+        added += layout.write_json(store, f"{layout.RECORDINGS}/{key}.json", entry, once=True)
     return added
 
 
@@ -126,5 +135,5 @@ def _entry(number: int, key: str, path: str, facts: Facts, origin: Origin) -> di
 
 
 def _can_not_write(store: Path, error: Exception) -> TareError:
-    reason = error.strerror if isinstance(error, OSError) else str(error).splitlines()[0]
+    reason = (isinstance(error, OSError) and error.strerror) or str(error).splitlines()[0]
     return TareError(IO, f"fleet: can't write to {store}: {reason}; the store is as before: free space, then add again")

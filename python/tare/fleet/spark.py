@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import CORRUPT, QUERY, TareError
+from tare.fleet import remote
 from tare.fleet.facts import TABLES
 from tare.fleet.spark_session import reason, start
 from tare.fleet.store import COLUMNS, Store, view
@@ -70,6 +71,8 @@ class SparkStore(Store):
 
 def _location(file: Path) -> str:
     """In the file system of each machine, which isn't a cluster's default. Spark reads paths as patterns."""
+    if remote.is_remote(file):
+        return re.sub(r"^s3:", "s3a:", str(file))  # Hadoop's name
     return "file://" + re.sub(r"([{}\[\]*?\\])", r"\\\1", str(file.absolute()))
 
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import CORRUPT, QUERY, USAGE, TareError
-from tare.fleet import layout
+from tare.fleet import layout, remote
 from tare.fleet.adding import data_files, quoted
 from tare.fleet.facts import TABLES
 from tare.source.database import engine
@@ -56,19 +56,13 @@ class Store:
     @cached_property
     def all_entries(self) -> list[dict[str, Any]]:
         """Of all recordings in the store, oldest first."""
-        folder = self.path / layout.RECORDINGS
-        entries = []
-        for file in folder.iterdir():
-            try:
-                entries.append(layout.read_json(file))
-            except FileNotFoundError:  # removed meanwhile
-                continue
+        entries = layout.read_all(self.path / layout.RECORDINGS).values()
         return sorted(entries, key=lambda entry: (entry["started_ns"], entry["key"]))
 
     @cached_property
     def merged(self) -> dict[str, dict[str, Any]]:
         """Files made by `compact`, by group."""
-        return {file.stem: layout.read_json(file) for file in (self.path / layout.MERGED).iterdir()}
+        return {file.stem: value for file, value in layout.read_all(self.path / layout.MERGED).items()}
 
     @cached_property
     def entries(self) -> list[dict[str, Any]]:
@@ -102,6 +96,8 @@ class Store:
                 "temp_directory": self._scratch.name,
             },
         )
+        if remote.is_remote(self.path):
+            connection.register_filesystem(remote.system(self.path))
         connection.execute(f"create table recordings ({COLUMNS})")
         with connection.appender("recordings") as appender:
             appender.append_rows(self.recording_rows())

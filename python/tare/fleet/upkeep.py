@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import IO, TareError
-from tare.fleet import layout
+from tare.fleet import layout, remote
 from tare.fleet.adding import data_files, write_rows
 from tare.fleet.engine import one_thread
 from tare.fleet.store import Store, group_of, needed_files
@@ -35,6 +35,10 @@ class Damage(NamedTuple):
 @contextmanager
 def _alone(store: Path) -> Iterator[None]:
     """One upkeep at a time; the kernel releases the lock of a process that was killed. Adding needs no lock."""
+    if remote.is_remote(store):
+        with remote.lock(store / layout.LOCK):
+            yield
+        return
     with open(store / layout.LOCK, "wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -45,8 +49,9 @@ def remove(path: Path, entries: Sequence[dict[str, Any]]) -> None:
     with _alone(path):
         for entry in entries:
             with suppress(FileNotFoundError):
-                os.unlink(path / layout.RECORDINGS / f"{entry['key']}.json")
-        layout.flush(path / layout.RECORDINGS)
+                (path / layout.RECORDINGS / f"{entry['key']}.json").unlink()
+        if not remote.is_remote(path):
+            layout.flush(path / layout.RECORDINGS)
 
 
 def expired(store: Store, *, days: float | None, builds: int | None) -> list[dict[str, Any]]:
@@ -68,7 +73,7 @@ def compact(path: Path) -> tuple[int, int]:
     """Data files before and after."""
     with _alone(path):
         store = Store(path)
-        before = sum(1 for _ in path.glob("table=*/bucket=*/*.parquet"))
+        before = sum(1 for _ in layout.data_files(path))
         groups: dict[str, list[dict[str, Any]]] = {name: [] for name in store.merged}
         for entry in store.all_entries:
             for table in ("claims", "sites"):
@@ -99,6 +104,8 @@ def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
     files: dict[str, list[str]] = {}
     superseded: list[str] = []
     with one_thread("1GB") as connection:
+        if remote.is_remote(store.path):
+            connection.register_filesystem(remote.system(store.path))
         connection.execute("create table living (recording bigint)")
         with connection.appender("living") as appender:
             appender.append_rows([(number,) for number in sorted(living)])
@@ -107,7 +114,7 @@ def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
             if not known & living:  # no row of the old files is needed, so they may be damaged
                 superseded += merged
                 merged = []
-            large = [f for f in merged if not gone and os.path.getsize(store.path / f) >= _LARGE and table != "sites"]
+            large = [f for f in merged if not gone and (store.path / f).stat().st_size >= _LARGE and table != "sites"]
             small = [f for f in merged if f not in large] + list(dict.fromkeys(e["files"][table] for e in waiting))
             source = data_files(store.path, small)
             # Names stay when their recordings go: others of the build may need them.
@@ -121,17 +128,27 @@ def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
         layout.write_json(store.path, f"{layout.MERGED}/{name}.json", {"files": files, "recordings": sorted(living)})
     for file in superseded:
         with suppress(FileNotFoundError):
-            os.utime(store.path / file)  # begins the time in which readers may still open it
+            _touch(store.path / file)  # begins the time in which readers may still open it
+
+
+def _touch(file: Path) -> None:
+    if remote.is_remote(file):
+        file.write_bytes(file.read_bytes())  # an object's time is that of its last write
+    else:
+        os.utime(file)
 
 
 def _sweep(store: Store) -> None:
     """Deletes files that nothing names."""
     limit = time.time() - _GRACE_S
     named = {file for table in _TABLES for file in store.files(table)}
-    for path in [*store.path.glob("table=*/bucket=*/*.parquet"), *(store.path / layout.PART).iterdir()]:
+    parts = [] if remote.is_remote(store.path) else list((store.path / layout.PART).iterdir())
+    for path in [*layout.data_files(store.path), *parts]:
         with suppress(FileNotFoundError):
-            if str(path.relative_to(store.path)) not in named and path.stat().st_mtime < limit:
-                path.unlink()
+            if str(path.relative_to(store.path)) not in named:
+                changed_s = remote.changed_s(path) if remote.is_remote(path) else path.stat().st_mtime
+                if changed_s < limit:
+                    path.unlink()
 
 
 def verify(path: Path) -> tuple[int, list[Damage]]:
@@ -143,7 +160,7 @@ def verify(path: Path) -> tuple[int, list[Damage]]:
         again = (
             "and add the recording again" if folder == layout.RECORDINGS else f"then run tare fleet verify {path} again"
         )
-        for file in sorted((path / folder).iterdir()):
+        for file in sorted((path / folder).iterdir() if (path / folder).exists() else []):
             try:
                 value = layout.read_json(file)
                 _ = value["files"], value["recording" if folder == layout.RECORDINGS else "recordings"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tare.errors import USAGE, TareError
+from tare.fleet.remote import location
 from tare.fleet.store import condition
 
 if TYPE_CHECKING:
@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("store", metavar="STORE", type=Path, help="the folder of the store")
+    parser.add_argument(
+        "store",
+        metavar="STORE",
+        type=location,
+        help="the folder of the store, or its address in an object store, such as s3://bucket/fleet",
+    )
 
 
 def add_where(parser: argparse.ArgumentParser, what: str) -> None:
