@@ -24,6 +24,10 @@ def symbols(path: str, *options: str) -> dict[str, str]:
     return {VERSIONED.sub(r"\1\2", name): letter for name, letter in found.items()}
 
 
+def versions(text: str) -> set[str]:
+    return set(re.findall(r"\btare::(v\d\w*)::", text))
+
+
 def public_names(include: Path) -> set[str]:
     """The names after tare:: in the headers: classes with a body, and functions and variables."""
     text = "\n".join(re.sub(r"//.*", "", path.read_text()) for path in include.glob("tare/**/*.h"))
@@ -62,6 +66,10 @@ def main() -> int:
     for name, letter in symbols(archive).items():
         if own_name(name) in public and letter in "TBDR" and name not in exported:
             problems.append(f"in a public header, but not exported: {name}")
+    listed = subprocess.run(["nm", "-C", "-D", "--defined-only", library], check=True, capture_output=True, text=True)
+    natvis = Path(include).parent / "share/tare/tare.natvis"
+    if versions(listed.stdout) != versions(natvis.read_text()):
+        problems.append(f"{natvis}: has another namespace than the library")
     for problem in problems:
         print(problem)
     own_count = sum(own_name(name) in public for name in exported)
