@@ -195,6 +195,51 @@ def test_pages_are_equal(tare_module: Tare, path: Path, command: tuple[str, ...]
 
 
 @nightly
+def test_a_store_in_s3_is_read_by_both_engines(tare_module: Tare, path: Path, tmp_path: Path) -> None:
+    """Hadoop's package for S3 comes from Maven's registry."""
+    moto = pytest.importorskip("moto.server")
+    import pyspark
+
+    (hadoop,) = Path(pyspark.__file__).parent.glob("jars/hadoop-client-api-*.jar")
+    version = hadoop.stem.removeprefix("hadoop-client-api-")
+    server = moto.ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    try:
+        endpoint = f"http://127.0.0.1:{server.get_host_and_port()[1]}"
+        settings = {
+            "jars.packages": f"org.apache.hadoop:hadoop-aws:{version}",
+            "hadoop.fs.s3a.endpoint": endpoint,
+            "hadoop.fs.s3a.endpoint.region": "us-east-1",
+            "hadoop.fs.s3a.path.style.access": "true",
+            "hadoop.fs.s3a.access.key": "testing",
+            "hadoop.fs.s3a.secret.key": "testing",
+        }
+        (tmp_path / "spark-defaults.conf").write_text(
+            "".join(f"spark.{name} {value}\n" for name, value in settings.items())
+        )
+        environment = {
+            "AWS_ENDPOINT_URL": endpoint,
+            "AWS_ACCESS_KEY_ID": "testing",
+            "AWS_SECRET_ACCESS_KEY": "testing",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "SPARK_CONF_DIR": str(tmp_path),
+        }
+        import s3fs
+
+        files = s3fs.S3FileSystem(key="testing", secret="testing", endpoint_url=endpoint)
+        files.mkdir("fleet")
+        files.put(f"{path}/", "fleet/all/", recursive=True)
+        answers = []
+        for store, engine in ((path, ()), ("s3://fleet/all", ()), ("s3://fleet/all", SPARK)):
+            done = tare_module("fleet", "report", store, "--json", *engine, env=environment, timeout_s=1800)
+            assert (done.returncode, done.stderr) == (0, "")
+            answers.append(done.stdout)
+        assert answers[0] == answers[1] == answers[2]
+    finally:
+        server.stop()
+
+
+@nightly
 def test_a_wrong_master_is_one_line(tare_module: Tare, path: Path) -> None:
     done = tare_module("fleet", "report", path, "--engine", "spark", "--spark-master", "nowhere")
     assert (done.returncode, done.stdout) == (2, "")
