@@ -105,13 +105,14 @@ class ReplayEngine {
     trace::StackId stack;
     ChainState chain;  // if in_chain
   };
-  void foresee(const trace::Event& event) {
+  // Inlined early, as BlockMap::prefetch() is: GCC would remove the calls.
+  [[gnu::always_inline]] void foresee(const trace::Event& event) {
     // In notes this field has another meaning, and in most ends it is kNoShape.
     const std::size_t shape = trace::index(event.shape);
     __builtin_prefetch(recorded_.sums.data() + (shape < recorded_.sums.size() ? shape : 0), 1);
     if (threads_of_shapes_) threads_of_shapes_->prefetch_shape(shape);
   }
-  void foresee_end(std::uint64_t word) {
+  [[gnu::always_inline]] void foresee_end(std::uint64_t word) {
     const BlockWord block(word);
     if (!block.is_plain()) return;
     __builtin_prefetch(recorded_.sums.data() + block.index(), 1);

@@ -60,10 +60,10 @@ class ThreadBook {
     return number < first_threads_.size() ? number : further_[number - first_threads_.size()].shape;
   }
 
-  void prefetch_shape(std::size_t shape) const {
+  [[gnu::always_inline]] void prefetch_shape(std::size_t shape) const {
     if (shape < first_threads_.size()) __builtin_prefetch(&first_threads_[shape], 1);
   }
-  void prefetch_end(std::uint32_t number) const {
+  [[gnu::always_inline]] void prefetch_end(std::uint32_t number) const {
     if (number >= first_threads_.size()) __builtin_prefetch(&further_[number - first_threads_.size()], 1);
   }
 
