@@ -123,7 +123,7 @@ foreach(compiler g++ clang++-19)
 endforeach()
 
 if(COMPILER_clang++-19)
-  execute_process(COMMAND ${COMPILER_clang++-19} -std=c++20 -Wthread-safety -Werror -fsyntax-only -I${SOURCE_DIR}/src
+  execute_process(COMMAND ${COMPILER_clang++-19} -std=c++20 -Wthread-safety -Werror -fsyntax-only -I${SOURCE_DIR}/include -I${SOURCE_DIR}/src
     ${HERE}/unlocked.cc RESULT_VARIABLE status ERROR_VARIABLE error)
   if(status EQUAL 0 OR NOT error MATCHES "requires holding mutex 'mutex_'")
     message(FATAL_ERROR "a guarded member may be read without its mutex: ${error}")
