@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "tare/forward/gc.h"  // without the library's own namespace before it, `tare::gc` would be another one
+
 namespace tare::gc::testing {
 
 enum class VertexKind : std::uint8_t { Plain, Big, Mixed, WithDestructor, WithPrefinalizer };
