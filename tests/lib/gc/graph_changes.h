@@ -8,7 +8,7 @@
 #include "graph_world.h"
 #include "tare/gc/explicit.h"
 
-namespace tare::gc::testing {
+namespace tare::inline TARE_ABI::gc::testing {
 
 template <class Group>
 class GraphChanges : protected GraphWorld<Group> {
@@ -352,4 +352,4 @@ class GraphChanges : protected GraphWorld<Group> {
   }
 };
 
-}  // namespace tare::gc::testing
+}  // namespace tare::inline TARE_ABI::gc::testing

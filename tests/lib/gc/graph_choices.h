@@ -3,7 +3,9 @@
 
 #include <cstddef>
 
-namespace tare::gc::testing {
+#include "tare/version.h"
+
+namespace tare::inline TARE_ABI::gc::testing {
 
 class GraphChoices {
  public:
@@ -12,4 +14,4 @@ class GraphChoices {
   virtual bool is_over() const = 0;
 };
 
-}  // namespace tare::gc::testing
+}  // namespace tare::inline TARE_ABI::gc::testing

@@ -6,7 +6,7 @@
 
 #include "graph_vertex.h"
 
-namespace tare::gc::testing {
+namespace tare::inline TARE_ABI::gc::testing {
 
 inline void demand(bool holds, const char* what) {
   if (!holds) throw std::logic_error(what);
@@ -107,4 +107,4 @@ void compare_one(const typename GraphTypes<Group>::Vertex& vertex, ModelVertex& 
   std::erase_if(model.watched, [&](int key) { return drop(key, watched); });
 }
 
-}  // namespace tare::gc::testing
+}  // namespace tare::inline TARE_ABI::gc::testing

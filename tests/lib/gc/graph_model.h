@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
-#include "tare/forward/gc.h"  // without the library's own namespace before it, `tare::gc` would be another one
+#include "tare/version.h"
 
-namespace tare::gc::testing {
+namespace tare::inline TARE_ABI::gc::testing {
 
 enum class VertexKind : std::uint8_t { Plain, Big, Mixed, WithDestructor, WithPrefinalizer };
 
@@ -57,4 +57,4 @@ struct ModelVertex {
   }
 };
 
-}  // namespace tare::gc::testing
+}  // namespace tare::inline TARE_ABI::gc::testing

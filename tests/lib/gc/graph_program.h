@@ -12,7 +12,7 @@
 
 #include "graph_changes.h"
 
-namespace tare::gc::testing {
+namespace tare::inline TARE_ABI::gc::testing {
 
 template <class Group>
 class GraphProgram : GraphChanges<Group> {
@@ -254,4 +254,4 @@ class GraphProgram : GraphChanges<Group> {
   std::vector<Persistent<Filler>> fillers_;
 };
 
-}  // namespace tare::gc::testing
+}  // namespace tare::inline TARE_ABI::gc::testing

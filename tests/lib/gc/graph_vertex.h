@@ -15,7 +15,7 @@
 #include "tare/gc/tagged_member.h"
 #include "tare/gc/trace_std.h"
 
-namespace tare::gc::testing {
+namespace tare::inline TARE_ABI::gc::testing {
 
 // In heaps of a group.
 template <class Group>
@@ -97,4 +97,4 @@ struct GraphTypes {
   };
 };
 
-}  // namespace tare::gc::testing
+}  // namespace tare::inline TARE_ABI::gc::testing

@@ -15,7 +15,7 @@
 #include "tare/gc/make.h"
 #include "tare/gc/persistent.h"
 
-namespace tare::gc::testing {
+namespace tare::inline TARE_ABI::gc::testing {
 
 template <class Group>
 class GraphWorld {
@@ -214,4 +214,4 @@ class GraphWorld {
   int next_ = 0;
 };
 
-}  // namespace tare::gc::testing
+}  // namespace tare::inline TARE_ABI::gc::testing
