@@ -50,10 +50,10 @@ def test_only_a_launcher_that_holds_its_lock_counts(tmp_path: Path) -> None:
         assert holder.stdout is not None
         holder.stdout.readline()
         paths = {str(gone), str(there), f"{tmp_path}/tare-old/control (deleted)", "/lib/libc.so.6"}
-        assert launcher_requests._directory(paths) == str(there.parent)
-        assert launcher_requests._directory(paths - {str(there)}) == ""
+        assert launcher_requests._directory(os.getpid(), paths) == str(there.parent)
+        assert launcher_requests._directory(os.getpid(), paths - {str(there)}) == ""
         assert launcher_requests.launcher_of(launcher_requests.Recorded(1, str(there.parent))) == os.getpid()
         holder.kill()
-    assert launcher_requests._directory(paths) == ""
+    assert launcher_requests._directory(os.getpid(), paths) == ""
     with pytest.raises(TareError, match="has no launcher"):
         launcher_requests.ask(launcher_requests.Recorded(4711, ""), "pause")
