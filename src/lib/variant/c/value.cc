@@ -74,8 +74,6 @@ tare_variant* part_of(tare_variant& whole, const View& part) noexcept {
 
 using tare::variant::Output;
 using tare::variant::TypeAnnotations;
-using tare::variant::View;
-using tare::variant::c::Trust;
 using tare::variant::c::type_of;
 using tare::variant::c::view_of;
 
