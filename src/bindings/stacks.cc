@@ -198,18 +198,25 @@ std::pair<nb::bytes, std::vector<std::uint32_t>> distinct(const StackTexts& text
   return {packed(places), std::move(first_ids)};
 }
 
+// The columns that both kinds of sums have.
+template <typename Sums>
+nb::dict columns_of(const Sums& sums) {
+  nb::dict columns;
+  columns["stack_id"] = packed(sums.stack_ids);
+  columns["total_blocks"] = packed(sums.total_blocks);
+  columns["total_bytes"] = packed(sums.total_bytes);
+  columns["live_blocks"] = packed(sums.live_blocks);
+  columns["live_bytes"] = packed(sums.live_bytes);
+  return columns;
+}
+
 // Columns of 8 bytes a number, or None: see core::sums_by_stack.
 std::optional<nb::dict> stack_sums(const core::Recording& recording, const std::string& live, bool with_lifetimes) {
   const std::shared_ptr<const core::Table> sizes = recording.table("site_sizes");
   if (!sizes) return std::nullopt;
   const std::optional<core::StackSums> sums = core::sums_by_stack(*sizes, live, with_lifetimes);
   if (!sums) return std::nullopt;
-  nb::dict columns;
-  columns["stack_id"] = packed(sums->stack_ids);
-  columns["total_blocks"] = packed(sums->total_blocks);
-  columns["total_bytes"] = packed(sums->total_bytes);
-  columns["live_blocks"] = packed(sums->live_blocks);
-  columns["live_bytes"] = packed(sums->live_bytes);
+  nb::dict columns = columns_of(*sums);
   columns["end_blocks"] = packed(sums->end_blocks);
   columns["end_bytes"] = packed(sums->end_bytes);
   if (with_lifetimes) columns["lifetime_ns"] = packed(sums->lifetimes_ns);
@@ -233,12 +240,7 @@ std::optional<nb::dict> sample_sums(const core::Recording& recording, const std:
   const core::SampleOptions options{live, thread_sizes ? thread_sizes->table.get() : nullptr, thread, by_size};
   const std::optional<core::SampleSums> sums = core::sums_by_sample(*sizes, options, claims);
   if (!sums) return std::nullopt;
-  nb::dict columns;
-  columns["stack_id"] = packed(sums->stack_ids);
-  columns["total_blocks"] = packed(sums->total_blocks);
-  columns["total_bytes"] = packed(sums->total_bytes);
-  columns["live_blocks"] = packed(sums->live_blocks);
-  columns["live_bytes"] = packed(sums->live_bytes);
+  nb::dict columns = columns_of(*sums);
   columns["tare_bytes"] = packed(sums->tare_bytes);
   columns["usable_bytes"] = packed(sums->usable_bytes);
   columns["thread"] = packed(sums->threads);

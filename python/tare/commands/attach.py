@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from tare.commands.options import EVERYTHING, add_recording, seconds
@@ -74,6 +73,7 @@ def _attach(pid: int, options: argparse.Namespace) -> int:
     from tare.commands import run as run_command
     from tare.installation import recorder_library
     from tare.live import launcher_requests
+    from tare.naming.symbol_folders import search_too
     from tare.text.sizes import parse_bytes
 
     max_segment_bytes, keep_segments = run_command.segment_limits(options, "attach")
@@ -93,7 +93,6 @@ def _attach(pid: int, options: argparse.Namespace) -> int:
         seconds=options.seconds,
     )
     if root := _core.other_root(pid):
-        symbols = os.environ.get("TARE_SYMBOLS", "")
-        os.environ["TARE_SYMBOLS"] = f"{symbols}:{root}" if symbols else root
+        search_too([root])
     run_command.print_outcome(outcome, with_summary=not options.quiet)
     return 0

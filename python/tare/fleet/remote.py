@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -74,8 +73,16 @@ def upload(part: Path, target: Path) -> None:
     system(target).put_file(str(part), key(target))
 
 
+def let_read(connection: Any, store: Path) -> None:
+    """Makes DuckDB read the store's files through fsspec, if they are objects."""
+    if is_remote(store):
+        connection.register_filesystem(system(store))
+
+
 def changed_s(path: Path) -> float:
-    """When an object was written last; now, where the service doesn't know."""
+    """When a file or an object was written last; now, where the service doesn't know."""
+    if not is_remote(path):
+        return path.stat().st_mtime
     try:
         return float(system(path).modified(key(path)).timestamp())
     except NotImplementedError:
@@ -95,7 +102,7 @@ def contents_of(folder: Path) -> dict[str, bytes]:
 @contextmanager
 def lock(target: Path) -> Iterator[None]:
     """An object that exists as long as its holder works."""
-    holder = {"host": socket.gethostname(), "process": os.getpid(), "since": time.time()}
+    holder = {"host": os.uname().nodename, "process": os.getpid(), "since": time.time()}
     with reached(target.parent):
         if not put(target, json.dumps(holder).encode(), once=True):
             other = json.loads(target.read_bytes())

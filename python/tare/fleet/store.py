@@ -96,8 +96,7 @@ class Store:
                 "temp_directory": self._scratch.name,
             },
         )
-        if remote.is_remote(self.path):
-            connection.register_filesystem(remote.system(self.path))
+        remote.let_read(connection, self.path)
         connection.execute(f"create table recordings ({COLUMNS})")
         with connection.appender("recordings") as appender:
             appender.append_rows(self.recording_rows())

@@ -104,8 +104,7 @@ def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
     files: dict[str, list[str]] = {}
     superseded: list[str] = []
     with one_thread("1GB") as connection:
-        if remote.is_remote(store.path):
-            connection.register_filesystem(remote.system(store.path))
+        remote.let_read(connection, store.path)
         connection.execute("create table living (recording bigint)")
         with connection.appender("living") as appender:
             appender.append_rows([(number,) for number in sorted(living)])
@@ -145,10 +144,8 @@ def _sweep(store: Store) -> None:
     parts = [] if remote.is_remote(store.path) else list((store.path / layout.PART).iterdir())
     for path in [*layout.data_files(store.path), *parts]:
         with suppress(FileNotFoundError):
-            if str(path.relative_to(store.path)) not in named:
-                changed_s = remote.changed_s(path) if remote.is_remote(path) else path.stat().st_mtime
-                if changed_s < limit:
-                    path.unlink()
+            if str(path.relative_to(store.path)) not in named and remote.changed_s(path) < limit:
+                path.unlink()
 
 
 def verify(path: Path) -> tuple[int, list[Damage]]:

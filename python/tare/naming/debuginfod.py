@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tare.errors import USAGE, TareError
+from tare.naming.symbol_folders import search_too
 from tare.progress import Progress, warn
 
 if TYPE_CHECKING:
@@ -40,8 +41,7 @@ def fetch(modules: Iterable[tuple[str, str]]) -> int:
                 folders[str(file.parent.parent)] = None
     if missing:
         warn(f"no debug file from debuginfod for {', '.join(missing)}")
-    known = os.environ.get("TARE_SYMBOLS", "")
-    os.environ["TARE_SYMBOLS"] = ":".join([*([known] if known else []), *folders])
+    search_too(folders)
     return len(wanted) - len(missing)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import IO, TYPE_CHECKING
 
-from tare.commands.fleet.options import add_engine, add_store, add_where, store_of
+from tare.commands.fleet.options import add_engine, add_store, add_where, check_forms, store_of
 from tare.commands.options import add_html, add_json, add_rows
-from tare.errors import USAGE, TareError
 from tare.fleet.store import condition
 
 if TYPE_CHECKING:
@@ -49,10 +48,7 @@ def run(options: argparse.Namespace) -> int:
     from tare.text.printable import say
     from tare.text.terminal import Style, width_of
 
-    if (options.output or options.open) and not options.html:
-        raise TareError(USAGE, "fleet diff: -o and --open go with --html")
-    if options.html and options.json:
-        raise TareError(USAGE, "fleet diff: --html and --json are two forms of output; give one")
+    check_forms(options, "fleet diff")
     with Progress("comparing recordings"):
         limit = None if options.json else options.rows
         result = compare(store_of(options), options.before, options.after, options.measure, options.unit, limit)

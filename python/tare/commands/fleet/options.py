@@ -48,6 +48,14 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check_forms(options: argparse.Namespace, verb: str) -> None:
+    """Of output: text, JSON or a page."""
+    if (options.output or options.open) and not options.html:
+        raise TareError(USAGE, f"{verb}: -o and --open go with --html")
+    if options.html and options.json:
+        raise TareError(USAGE, f"{verb}: --html and --json are two forms of output; give one")
+
+
 def store_of(options: argparse.Namespace) -> Store:
     """The store, read by the chosen engine."""
     from tare.fleet.store import Store

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import IO, TYPE_CHECKING
 
-from tare.commands.fleet.options import add_engine, add_store, add_where, store_of
+from tare.commands.fleet.options import add_engine, add_store, add_where, check_forms, store_of
 from tare.commands.options import add_html, add_json, add_rows
-from tare.errors import USAGE, TareError
 
 if TYPE_CHECKING:
     import argparse
@@ -41,10 +40,7 @@ def run(options: argparse.Namespace) -> int:
     from tare.text.printable import say
     from tare.text.terminal import Style, width_of
 
-    if (options.output or options.open) and not options.html:
-        raise TareError(USAGE, "fleet report: -o and --open go with --html")
-    if options.html and options.json:
-        raise TareError(USAGE, "fleet report: --html and --json are two forms of output; give one")
+    check_forms(options, "fleet report")
     store = store_of(options)
     if options.html:
         from tare.commands.output_file import write_page

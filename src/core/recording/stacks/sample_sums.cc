@@ -109,8 +109,8 @@ class Samples {
   trace::IdTable table_;
 };
 
-// What the threads of each shape leave of its blocks. Shapes of pools, and any whose sums over threads aren't those of
-// the shape, have no thread.
+// The shapes whose blocks thread_sizes splits by thread: its rows add up to the numbers of the shape. Blocks of other
+// shapes, such as those of pools, have no thread.
 class Splits {
  public:
   Splits(const Table& site_sizes, const Table& thread_sizes, std::string_view live) {
