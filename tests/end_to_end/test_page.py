@@ -415,6 +415,7 @@ def test_a_stack_of_10000_frames_draws(tare: Tare, browser: Browser) -> None:
     browser.evaluate("tare.views.flame.scroller.scrollTop = 1e9; tare.views.flame.draw()")
     browser.evaluate("tare.zoom(tare.views.flame.rows.at(-1)[0].box)")
     assert browser.evaluate("tare.views.flame.focus.depth") == 10_000
+    browser.evaluate("tare.later.settle()")  # the address changes after the next frame
     fragment = browser.evaluate("location.hash")
     browser.open(page, fragment)
     assert browser.evaluate("tare.views.flame.focus.depth") == 10_000
