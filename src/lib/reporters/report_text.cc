@@ -48,7 +48,7 @@ class AmountWriter {
  private:
   static std::string with_commas(std::uint64_t value) {
     std::string digits = std::to_string(value);
-    for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+    for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
     return digits;
   }
 

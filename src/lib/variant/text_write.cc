@@ -100,7 +100,10 @@ class Writing {
   bool open(const char* type) { return builder_.open(shape(*type == '(' || *type == '{' ? type : type + 1)); }
 
   bool fail(TextError reason, TextRange where, std::string message) {
-    error_ = {reason, where, std::nullopt, std::move(message)};
+    error_.reason = reason;
+    error_.where = where;
+    error_.other.reset();
+    error_.message.swap(message);  // gcc 11 at -O3 warns of an assignment that it inlines
     return false;
   }
   bool wrong_type(const Node& node, const char* type) {
