@@ -15,7 +15,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import variant_preload
 import variant_programs
 from harness.measure import BUILD, ROOT
 from harness.results import Results, table
@@ -249,9 +248,8 @@ def main() -> int:
         complete = run(results, "ablation") and complete
     complete = run(results, preloaded=COUNT_MALLOC) and complete
     complete = run(results, "ablation", preloaded=COUNT_MALLOC) and complete
-    complete = variant_preload.measure(results, arguments.runs) and complete
     complete = variant_programs.run_all(results, arguments.runs) and complete
-    body = section(results, arguments.runs) + variant_preload.section(results) + variant_programs.section(results)
+    body = section(results, arguments.runs) + variant_programs.section(results)
     print(body)
     print(results.write_json())
     if complete:

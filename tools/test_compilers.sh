@@ -19,7 +19,7 @@ if [ $# = 0 ]; then
 fi
 [ $# != 0 ] || { echo "test_compilers.sh: none of gcc 11 to 13 and clang 14 to 19 is here" >&2; exit 1; }
 launcher=$(command -v ccache || true)
-warnings="-Wall -Wextra -Wshadow -Werror"
+warnings="-Wall -Wextra -Wshadow -Werror -Wno-unused-command-line-argument"  # clang compiles with -fuse-ld, too
 failed=0
 plug_ins=$root/tests/lib/plug_ins
 echo '#define TARE_VERSION_STRING "matrix"' >"$folder/version_string.h"

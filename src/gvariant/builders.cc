@@ -20,13 +20,15 @@ OurBuilder* ours_of(GVariantBuilder* builder) noexcept {
   return is_ours(*builder) ? reinterpret_cast<OurBuilder*>(builder) : nullptr;
 }
 
-Assembly& begun(OurBuilder& ours) noexcept {
-  if (ours.assembly != nullptr) return *ours.assembly;
+Assembly& begin(OurBuilder& ours) noexcept {
   ours.assembly = variant::c::take_assembly();
   // the text in a builder may move with it
   const auto text = ours.type == nullptr ? variant::c::Text::Copied : variant::c::Text::Kept;
   if (ours.assembly == nullptr || !ours.assembly->begin(ours.type_text(), text)) {
     g_error("libtare-gvariant: no memory for a builder");
+  }
+  if (!ours.numbers.move_to(*ours.assembly, ours.type_text().data(), ours.number_bytes())) {
+    g_error("libtare-gvariant: no memory for a value");
   }
   return *ours.assembly;
 }
@@ -53,7 +55,7 @@ void hand_over_empty(OurBuilder& ours) noexcept {
 void hand_over(GVariantBuilder* builder) noexcept {
   OurBuilder* ours = ours_of(builder);
   if (ours == nullptr) return;
-  if (ours->assembly == nullptr) return hand_over_empty(*ours);
+  if (is_empty(*ours)) return hand_over_empty(*ours);
   GVariant* value = g_variant_builder_end(builder);
   if (value == nullptr) return;
   real().init(builder, g_variant_get_type(value));

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "gvariant/tuple_of_numbers.h"
 #include "lib/variant/c/assembly_pool.h"
 
 namespace tare::gvariant {
@@ -29,12 +30,18 @@ struct OurBuilder {
   guint16 sub_depth;  // containers open in it
   bool is_trusted;    // all pieces are in normal form
   bool is_type_ours;
-  char text[80];
+  TupleOfNumbers numbers;  // while there's no assembly
+  char text[77];           // a tuple of numbers has its bytes behind its type
   gsize end_mark;
 
   std::string_view type_text() const noexcept { return {type == nullptr ? text : type, type_size}; }
+  char* number_bytes() noexcept { return text + TupleOfNumbers::kLongestType; }
 };
 static_assert(sizeof(OurBuilder) == sizeof(GVariantBuilder));
+static_assert(sizeof(OurBuilder::text) >= TupleOfNumbers::kLongestType + TupleOfNumbers::kRoom);
+
+// True if nothing was added yet.
+inline bool is_empty(const OurBuilder& ours) noexcept { return ours.assembly == nullptr && ours.numbers.count == 0; }
 
 inline bool is_ours(const GVariantBuilder& builder) noexcept {
   const auto& ours = reinterpret_cast<const OurBuilder&>(builder);
@@ -50,8 +57,9 @@ inline const GVariantType* as_type(const char* text) noexcept { return reinterpr
 // This library's builder, initialized if only G_VARIANT_BUILDER_INIT was applied; null for GLib's.
 OurBuilder* ours_of(GVariantBuilder* builder) noexcept;
 
-// Ours with its Assembly begun; ends the program, as GLib does, where there's no memory.
-Assembly& begun(OurBuilder& ours) noexcept;
+// Begins the Assembly of one that has none; ends the program, as GLib does, where there's no memory.
+Assembly& begin(OurBuilder& ours) noexcept;
+inline Assembly& begun(OurBuilder& ours) noexcept { return ours.assembly != nullptr ? *ours.assembly : begin(ours); }
 
 // Makes it GLib's, without its pieces: GLib's again, with them.
 void hand_over_empty(OurBuilder& ours) noexcept;

@@ -4,10 +4,12 @@
 #include "gvariant/arguments.h"
 #include "gvariant/kept_types.h"
 #include "gvariant/real.h"
+#include "gvariant/tuple_of_numbers.h"
 #include "lib/variant/c/building.h"
 
 using tare::gvariant::GlibHost;
 using tare::gvariant::real;
+using tare::gvariant::TupleOfNumbers;
 using tare::variant::Builder;
 using tare::variant::c::Arguments;
 using tare::variant::c::Assembly;
@@ -39,7 +41,17 @@ GVariant* written_value(const char* format, std::string_view type, Arguments& ar
   return value;
 }
 
+GVariant* value_of_numbers(TupleOfNumbers& numbers, std::string_view type, Arguments& arguments) {
+  char bytes[TupleOfNumbers::kRoom];
+  while (!numbers.is_complete(type.data())) numbers.add(type.data(), bytes, type[1U + numbers.count], arguments);
+  return tare::gvariant::make_value(type, {bytes, numbers.whole_size()}, true);
+}
+
 GVariant* value_of(const char* format, std::size_t size, Arguments& arguments) {
+  TupleOfNumbers numbers;
+  if (const std::string_view type = numbers.begin(format); !type.empty()) {
+    return value_of_numbers(numbers, type, arguments);
+  }
   if (std::strpbrk(format, "@&^*?r") == nullptr) return written_value(format, {format, size}, arguments);
   const std::string type = tare::variant::c::type_of_format({format, size});
   return tare::variant::is_type(type) ? written_value(format, type, arguments) : nullptr;

@@ -122,6 +122,8 @@ class BasicBuilder {
     if (*next == 0 || *next == ')' || *next == '}') return {};
     return {next, static_cast<std::size_t>(type_details::skip(next) - next)};
   }
+  // True if the next required type begins with `code`.
+  bool wants(char code) const noexcept { return *frames_[depth_].next == code; }
   std::size_t open_containers() const noexcept { return depth_; }
   std::size_t children_so_far() const noexcept { return frames_[depth_].count; }
   WriteError error() const noexcept { return error_; }

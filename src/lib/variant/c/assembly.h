@@ -79,6 +79,20 @@ class Assembly {
     return false;
   }
 
+  // True if a value of the type with this one code may come next, and isn't in a variant or a maybe.
+  bool wants(char code) const noexcept {
+    const Level& level = levels_[depth_];
+    return level.code != 'v' && level.code != 'm' && builder().wants(code);
+  }
+  // Adds such a value, or leaves all as it was and returns false.
+  template <typename Write>
+  bool add_wanted(Write&& write) noexcept {
+    const Builder::Mark mark = builder().mark();
+    if (write(builder())) return true;
+    builder().rewind(mark);
+    return false;
+  }
+
   // The bytes, if only the outermost container is open and complete. Valid until the next begin().
   Written end() noexcept;
   std::string_view type() const noexcept { return type_; }

@@ -21,7 +21,12 @@ const char* end_of_format(const char* format) noexcept;
 // The type that a format makes, without signs: indefinite where the format has * ? or r.
 std::string type_of_format(std::string_view format);
 
-constexpr bool is_definite(std::string_view type) noexcept { return type.find_first_of("*?r") == type.npos; }
+constexpr bool is_definite(std::string_view type) noexcept {
+  for (const char code : type) {  // find_first_of() calls memchr for each character
+    if (code == '*' || code == '?' || code == 'r') return false;
+  }
+  return true;
+}
 
 // The format behind the next % in `text`, a value's text, in which a % within quotes is none; null if there's none.
 const char* next_format_in(const char* text) noexcept;
@@ -105,6 +110,38 @@ void skip_arguments(Host& host, const char*& format, Arguments& arguments, std::
   }
 }
 
+constexpr bool is_number(char code) noexcept {
+  const unsigned bits = type_details::code_bits(code);
+  return (bits & type_details::kBasic) != 0 && (bits & type_details::kVariable) == 0;
+}
+
+// Writes the next argument, which is a number.
+inline bool write_number(Builder& to, char code, Arguments& arguments) noexcept {
+  va_list& list = arguments.list;
+  switch (code) {
+    case 'b':
+      return to.add_bool(va_arg(list, int) != 0);
+    case 'y':
+      return to.add_byte(static_cast<std::uint8_t>(va_arg(list, int)));
+    case 'n':
+      return to.add_int16(static_cast<std::int16_t>(va_arg(list, int)));
+    case 'q':
+      return to.add_uint16(static_cast<std::uint16_t>(va_arg(list, int)));
+    case 'i':
+      return to.add_int32(va_arg(list, int));
+    case 'u':
+      return to.add_uint32(va_arg(list, unsigned));
+    case 'h':
+      return to.add_handle({va_arg(list, unsigned)});
+    case 'x':
+      return to.add_int64(va_arg(list, std::int64_t));
+    case 't':
+      return to.add_uint64(va_arg(list, std::uint64_t));
+    default:
+      return to.add_double(va_arg(list, double));
+  }
+}
+
 // Writes one value for a valid format of the type that the builder expects. Host has
 //   bool add(Builder&, void* value, std::string_view type);           the value, if it is of the type
 //   bool add_in_variant(Builder&, void* value);
@@ -115,29 +152,9 @@ class FormatWriter {
   FormatWriter(Host& host, Builder& to, Arguments& arguments) noexcept : host_(host), to_(to), arguments_(arguments) {}
 
   bool write(const char*& format) {
-    va_list& list = arguments_.list;
     const char code = *format;
+    if (is_number(code)) return ++format, write_number(to_, code, arguments_);
     switch (code) {
-      case 'b':
-        return ++format, to_.add_bool(va_arg(list, int) != 0);
-      case 'y':
-        return ++format, to_.add_byte(static_cast<std::uint8_t>(va_arg(list, int)));
-      case 'n':
-        return ++format, to_.add_int16(static_cast<std::int16_t>(va_arg(list, int)));
-      case 'q':
-        return ++format, to_.add_uint16(static_cast<std::uint16_t>(va_arg(list, int)));
-      case 'i':
-        return ++format, to_.add_int32(va_arg(list, int));
-      case 'u':
-        return ++format, to_.add_uint32(va_arg(list, unsigned));
-      case 'h':
-        return ++format, to_.add_handle({va_arg(list, unsigned)});
-      case 'x':
-        return ++format, to_.add_int64(va_arg(list, std::int64_t));
-      case 't':
-        return ++format, to_.add_uint64(va_arg(list, std::uint64_t));
-      case 'd':
-        return ++format, to_.add_double(va_arg(list, double));
       case '(':
       case '{':
         if (!to_.open()) return false;
@@ -148,7 +165,7 @@ class FormatWriter {
       case 'm':
         return write_maybe(++format);
       default:
-        return write_pointer(format, va_arg(list, void*));
+        return write_pointer(format, va_arg(arguments_.list, void*));
     }
   }
 
