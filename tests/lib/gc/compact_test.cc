@@ -241,6 +241,30 @@ TEST_F(Compacting, LeavesWhatOthersPointTo) {
   }
 }
 
+// Its value isn't kept, and may point to a free cell of a page that is emptied.
+TEST_F(Compacting, DropsPagesWithoutTheMarksOfEphemeronsThatHaveNoKey) {
+  std::vector<Persistent<Spy>> spies;
+  fragment(4'000, 5);
+  for (std::size_t i = kept_.size(); i-- > 0;) {
+    if (i % 2 == 0) continue;
+    Spy& spy = *spies.emplace_back(make_one<Spy>());
+    spy.value = reinterpret_cast<Numbers*>(reinterpret_cast<char*>(kept_[i]->numbers.data()) - sizeof(Numbers));
+    kept_.erase(i);
+  }
+  collect();
+  heap_.finish_sweeping();
+  EXPECT_GT(heap_.compact(StackState::HoldsNone), std::size_t{1} << 19);
+  for (Persistent<Spy>& spy : spies) spy->value = nullptr;
+  // The pages' next cells have another size.
+  std::vector<Persistent<Box>> others;
+  for (int i = 0; i < 4'000; ++i) {
+    Box& box = *others.emplace_back(make_one<Box>(i));
+    ASSERT_TRUE(box.numbers.resize(heap_, 31));
+  }
+  collect();
+  check();
+}
+
 TEST_F(Compacting, LeavesElementsWithDestructorsWhereTheyAre) {
   struct Texts : GarbageCollected<Texts> {
     void trace(Visitor& visitor) const { visitor.trace(texts); }

@@ -4,10 +4,12 @@
 // its young objects alone, where the group has a young generation.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "graph_changes.h"
@@ -83,6 +85,7 @@ class GraphProgram : GraphChanges<Group> {
  private:
   using Filler = VectorArray<int, Group>;
   static constexpr int kMostDepth = 3;
+  static constexpr int kFewSteps = 20;
   static constexpr int kManySteps = 10'000;
 
   // So many that marking takes several steps, with a good deal of the program between them.
@@ -151,6 +154,9 @@ class GraphProgram : GraphChanges<Group> {
           heap_.collect(StackState::MayHoldPointers);  // the other thread may not have had a turn
           break;
         }
+        // Each step uses up choices: on a busy machine all were spent here, and the heap was never compacted.
+        if (marking_ == Marking::Concurrent && steps > kFewSteps)
+          std::this_thread::sleep_for(std::chrono::microseconds(100));
         if (pick(2) == 0) act();
       }
     }

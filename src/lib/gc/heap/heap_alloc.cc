@@ -163,6 +163,12 @@ void* HeapImpl::allocate_large(std::size_t cell_bytes, Finalization finalization
 // An empty page goes into the pool, or back to the cage.
 void HeapImpl::drop_page(std::uint32_t unit) noexcept {
   Page& page = space_.page(unit);
+#ifndef NDEBUG
+  // Objects of its next heap would be taken for marked, and their references not be followed.
+  for (std::size_t i = 0; i < words_of(page); ++i) {
+    if (space_.marks()[unit * Space::kWordsOfUnit + i] != 0) stop("a page is dropped of which a part is marked");
+  }
+#endif
   const auto* begin = reinterpret_cast<const void*>(space_.address_of(unit));
   pool_.leave_page(begin);
   page_bytes_ -= page.run_bytes;

@@ -31,10 +31,11 @@ class Compactor {
     marker.forget_waiting();
     find_slots(marker);
     for (HeapImpl::PageList& pages : heap_.lists_[static_cast<std::size_t>(Finalization::Movable)]) compact(pages);
-    drop_emptied();
+    // Before pages are dropped: the value of an ephemeron without a key may be dead, and have marked a free cell there.
     heap_.for_each_page([&](const Page& page) {
       std::fill_n(space_.marks() + space_.unit_of(page) * Space::kWordsOfUnit, HeapImpl::words_of(page), 0);
     });
+    drop_emptied();
   }
 
  private:
