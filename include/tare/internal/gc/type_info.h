@@ -98,9 +98,12 @@ class TypeOf {
     const std::uint32_t known = index_.load(std::memory_order_acquire);
     return known != 0 ? known : register_now();
   }
+  // True once this program or plug-in has the number: index() is one load then.
+  static bool is_known() noexcept { return index_.load(std::memory_order_relaxed) != 0; }
 
  private:
-  [[gnu::noinline, gnu::cold]] static std::uint32_t register_now() noexcept {
+  // Hidden as index_ is. Another plug-in's would set that one's index_, and this one's be looked up for each object.
+  [[gnu::noinline, gnu::cold, gnu::visibility("hidden")]] static std::uint32_t register_now() noexcept {
     TypeInfo info{.trace = type_info_details::trace_as<T>,
                   .name = type_info_details::shown_name<T>(),
                   .has_mixins = HasMixins<T>,
