@@ -6,17 +6,28 @@
 #include "tare/internal/export.h"
 #include "tare/version.h"
 
-// The mangled name of tare::gc::cage_bases. The length of TARE_ABI's name stands before it.
+// The mangled name of tare::gc::cage_bases. The length of TARE_ABI's name stands before it: of v0_1 or v0_1_0, whose
+// numbers may have two digits.
 #define TARE_TEXT_OF(name) #name
 #define TARE_TEXT(name) TARE_TEXT_OF(name)
-#if TARE_VERSION_MAJOR > 9 || TARE_VERSION_MINOR > 9 || TARE_VERSION_PATCH > 9
-#error "the mangled name begins with the length of TARE_ABI"
-#elif defined(TARE_SHARED)
-#define TARE_ABI_LENGTH "4"
+#ifdef TARE_SHARED
+#define TARE_ABI_LETTERS (4 + (TARE_VERSION_MAJOR > 9) + (TARE_VERSION_MINOR > 9))
 #else
-#define TARE_ABI_LENGTH "6"
+#define TARE_ABI_LETTERS (6 + (TARE_VERSION_MAJOR > 9) + (TARE_VERSION_MINOR > 9) + (TARE_VERSION_PATCH > 9))
 #endif
-
+#if TARE_ABI_LETTERS == 4
+#define TARE_ABI_LENGTH "4"
+#elif TARE_ABI_LETTERS == 5
+#define TARE_ABI_LENGTH "5"
+#elif TARE_ABI_LETTERS == 6
+#define TARE_ABI_LENGTH "6"
+#elif TARE_ABI_LETTERS == 7
+#define TARE_ABI_LENGTH "7"
+#elif TARE_ABI_LETTERS == 8
+#define TARE_ABI_LENGTH "8"
+#else
+#define TARE_ABI_LENGTH "9"
+#endif
 #define TARE_NAME_OF_BASES asm("_ZN4tare" TARE_ABI_LENGTH TARE_TEXT(TARE_ABI) "2gc10cage_basesE")
 
 namespace tare::inline TARE_ABI::gc {
