@@ -13,12 +13,14 @@ struct WrapperNames {
   std::unordered_set<std::string_view> exact;
   std::unordered_set<std::string_view> last;
   std::vector<std::string_view> prefixes;
+  std::vector<std::string_view> suffixes;
   std::vector<std::string_view> traits;
 };
 
 void add_Exact(WrapperNames& names, std::string_view name) { names.exact.insert(name); }
 void add_Last(WrapperNames& names, std::string_view name) { names.last.insert(name); }
 void add_Prefix(WrapperNames& names, std::string_view name) { names.prefixes.push_back(name); }
+void add_Suffix(WrapperNames& names, std::string_view name) { names.suffixes.push_back(name); }
 void add_Trait(WrapperNames& names, std::string_view name) { names.traits.push_back(name); }
 
 // The user's wrappers, separated by commas; a star at the end matches any suffix.
@@ -56,6 +58,11 @@ const WrapperNames& wrapper_names() {
 bool begins_with_one_of(std::string_view name, const std::vector<std::string_view>& prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool is_c_name_with_one_of(std::string_view name, const std::vector<std::string_view>& suffixes) {
+  return name.find(':') == std::string_view::npos &&
+         std::any_of(suffixes.begin(), suffixes.end(), [&](std::string_view suffix) { return name.ends_with(suffix); });
 }
 
 // Of "<type as trait>::method"; empty for other names.
@@ -146,7 +153,7 @@ bool is_wrapper(std::string_view function) {
   if (names.exact.count(name)) return true;
   const std::size_t last = name.rfind("::");
   if (last != std::string::npos && names.last.count(std::string_view(name).substr(last + 2))) return true;
-  if (begins_with_one_of(name, names.prefixes)) return true;
+  if (begins_with_one_of(name, names.prefixes) || is_c_name_with_one_of(name, names.suffixes)) return true;
   return !name.empty() && begins_with_one_of(trait_of(name), names.traits);
 }
 

@@ -54,6 +54,9 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "__qsort_r",
         "_IO_getdelim",
         "xmalloc",
+        "jsonp_malloc",
+        "Jim_Alloc",
+        "tree_realloc [clone .cold]",
         "do_xmalloc [clone .part.0]",
         "PyMem_Malloc",
         "PyMem_RawRealloc",
@@ -133,13 +136,26 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
     // NOLINTEND(bugprone-suspicious-missing-comma)
     EXPECT_TRUE(is_wrapper(name)) << name;
   }
-  for (const char* name :
-       {"", "main", "list_resize", "scanstring_unicode",
-        "std::thread::_M_start_thread(std::unique_ptr<std::thread::_State>, void (*)())", "pcache1Alloc",
-        "std::locale::locale(char const*)", "mystd::vector<int>::push_back(int const&)",
-        "<[u8] as bstr::ext_slice::ByteSlice>::to_str_lossy", "std::filesystem::path::append(char const*)",
-        "<grep::Lines as core::iter::traits::iterator::Iterator>::next", "core::Engine::start()", "alloc::Pool::grow()",
-        "zmalloc_get_rss", "mallocator::malloc_it", "Foo::malloc(int)", "strbuf_grow", "my_operator_new"}) {
+  for (const char* name : {"",
+                           "main",
+                           "list_resize",
+                           "scanstring_unicode",
+                           "std::thread::_M_start_thread(std::unique_ptr<std::thread::_State>, void (*)())",
+                           "pcache1Alloc",
+                           "std::locale::locale(char const*)",
+                           "mystd::vector<int>::push_back(int const&)",
+                           "<[u8] as bstr::ext_slice::ByteSlice>::to_str_lossy",
+                           "std::filesystem::path::append(char const*)",
+                           "<grep::Lines as core::iter::traits::iterator::Iterator>::next",
+                           "core::Engine::start()",
+                           "alloc::Pool::grow()",
+                           "zmalloc_get_rss",
+                           "list_alloc",
+                           "pool::my_malloc",
+                           "mallocator::malloc_it",
+                           "Foo::malloc(int)",
+                           "strbuf_grow",
+                           "my_operator_new"}) {
     EXPECT_FALSE(is_wrapper(name)) << name;
   }
 }
