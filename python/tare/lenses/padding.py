@@ -51,7 +51,7 @@ LENS = Lens(
     threshold="0.5 % of gross at the peak, and 4,096 bytes, because another order affects every place that lists the "
     "fields. Only savings after the allocator's rounding count (40 and 36 bytes take the same block)",
     false_positives="Recordings don't contain the types of blocks. Template arguments of allocating functions are certain. A "
-    "variable of the function that points to a type of the block's size is probable. A type that alone has the "
+    "variable of the function that points to a type of the block's size is probable, and so is the type that the line of source names. A type that alone has the "
     "size is a guess, and is marked so. Types that files, the network, other programs or assembly rely on must "
     "keep their order, and fields that are used together should stay in one cache line. Fields that several structs of C begin with stay, "
     "because such structs are used through pointers to each other (the nodes of libxml2).",

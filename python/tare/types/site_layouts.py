@@ -10,6 +10,7 @@ from tare.naming.cpp_names import without_versions
 from tare.progress import Progress, warn
 from tare.types.collected_types import Collected, counted_at, find_types, in_cell, made_by
 from tare.types.layouts import Field, Type, types_of
+from tare.types.source_names import line_of, type_in
 from tare.types.type_sites import BlockType, Caller, Types, allocated_by, gains, order_text, type_of_blocks
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Site(NamedTuple):
     callers: list[
         tuple[int, str]
     ]  # return addresses from that one outwards, and each's module if it has debug information
+    place: tuple[str, int]  # file and line of the one that names the site; empty and 0: unknown
 
 
 class TypedKind(NamedTuple):
@@ -88,6 +90,7 @@ class SiteLayouts:
         ones; the others are added. `apart`: the stacks that don't stand for others, if some do."""
         self._recording = recording
         self._model = recording.size_model
+        self._begun_ns = int(recording.table("process").row(0)["start_realtime_ns"] or 0)
         self.kinds = [kind for kind in _large(rows) if apart is None or kind.stack_id in apart]
         self._sizes = _sizes_of_stacks(rows, {kind.stack_id for kind in self.kinds})
         self._sites = self._find_sites()
@@ -119,7 +122,8 @@ class SiteLayouts:
             callers = [
                 Caller(self._pointed[row], self._types.get(module, self._types[""])) for row, module in site.callers
             ]
-            typed = type_of_blocks(site.functions, callers, kind.requested_bytes, self._sizes[kind.stack_id])
+            in_source = type_in(line_of(*site.place, self._begun_ns))
+            typed = type_of_blocks(site.functions, callers, kind.requested_bytes, self._sizes[kind.stack_id], in_source)
             if typed is not None:
                 found.append(TypedKind(kind, typed))
         return found
@@ -324,5 +328,6 @@ def _site(rows: Sequence[int], frames: dict[int, list[FrameRow]]) -> Site:
             (each, next((module for *_, file, _, module, _, _ in frames.get(each, []) if file), ""))
             for each in rows[place : place + _ASKED_ROWS]
         ]
-        return Site(functions + at_row[: passing + 1], callers)
-    return Site(functions, [])
+        named = frames[row][passing]
+        return Site(functions + at_row[: passing + 1], callers, (named[4], named[5] or 0))
+    return Site(functions, [], ("", 0))

@@ -66,6 +66,13 @@ class Types:
                     self._by_name[_plain(each.name)].append(each)
         return _only(self._by_name.get(_plain(name), []))
 
+    def in_any_scope(self, name: str) -> Type | None:
+        """By its last name, if only one of the program's own types has it."""
+        last = _last(name)
+        return _only([
+            each for every in self._by_size.values() for each in every if not each.is_system and _last(each.name) == last
+        ])  # fmt: skip
+
     def declared(self, pointed: Pointed) -> Type | None:
         """By its last name, size and line."""
         _, name, size, line = pointed
@@ -86,14 +93,17 @@ class Caller(NamedTuple):
 
 
 def type_of_blocks(
-    functions: Sequence[str], callers: Sequence[Caller], size: int, sizes: Sequence[int]
+    functions: Sequence[str], callers: Sequence[Caller], size: int, sizes: Sequence[int], in_source: str | None = None
 ) -> BlockType | None:
     """Of blocks of `size` bytes, one of the `sizes` of the stack. `functions` are those between the allocator and the one that
     names the site, that included, innermost first; `callers` begin with the latter's, as far as there is debug information.
+    `in_source`: the type that the site's line of source names.
     """
     for function in functions:
         if arguments := allocated_by(function):  # of chars or of pointers: then no other sign may say otherwise
             return _by_name(_function_of(function), arguments, size, callers[0].types) if callers else None
+    if in_source is not None and callers:
+        return _by_source(in_source, callers[0].types, sizes, size)
     # A stack with many sizes makes texts or arrays: a type of one of these sizes is a coincidence.
     typed = _by_variable(callers, size) if len(sizes) <= _MOST_SIZES else None
     typed = typed or _by_array(callers, size, sizes)
@@ -123,6 +133,14 @@ def _held_by_node(node: str, size: int, types: Types) -> BlockType | None:
     ]
     found = _only([each for each in dict.fromkeys(held) if gains(each)])
     return None if found is None else BlockType(found, 1, "medium", f"it lies in {shorten(node)}")
+
+
+def _by_source(name: str, types: Types, sizes: Sequence[int], size: int) -> BlockType | None:
+    """All sizes of the stack are that of the type, or of arrays of it: otherwise the line is another's."""
+    found = types.named(name) or types.in_any_scope(name)
+    if found is None or size <= 0 or any(other % found.size_bytes for other in sizes):
+        return None
+    return BlockType(found, size // found.size_bytes, "medium", "the line that allocates names it")
 
 
 def _by_variable(callers: Sequence[Caller], size: int) -> BlockType | None:
