@@ -1,5 +1,5 @@
-// Prints prices in nanoseconds: malloc, calloc and free of small blocks, hot (freed at once) and among 10,000 others;
-// two clock reads as the recorder times a call; memcpy of 1 MiB, a page fault, a mapping.
+// Prints prices in nanoseconds: reallocs, malloc, calloc and free of small blocks, hot (freed at once) and among 10,000
+// others; two clock reads as the recorder times a call; memcpy of 1 MiB, a page fault, a mapping.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <x86intrin.h>
 
-enum { kBlocks = 10000, kRounds = 200, kCopied = 1 << 20, kPages = 20000 };
+enum { kBlocks = 10000, kRounds = 200, kCopied = 1 << 20, kPages = 20000, kSteps = 950 };
 
 static double now(void) {
   struct timespec time;
@@ -18,7 +18,34 @@ static double now(void) {
 
 static void* volatile blocks[kBlocks];
 
+// A step of growth by 16 bytes up to 16 KiB, which are computed and written: a buffer grows to be written. The block
+// has free memory behind it, or is the last of the heap. The difference that `with_calls` makes is the price of the
+// reallocs.
+static inline __attribute__((always_inline)) double grow(int with_calls, int has_free_behind) {
+  double ns = 0;
+  unsigned number = 1;
+  for (int round = 0; round < kRounds * 2; ++round) {
+    void* volatile behind = malloc(32768);
+    void* volatile guard = has_free_behind ? malloc(16) : NULL;
+    free(behind);
+    char* volatile grown = malloc(1040 + (with_calls ? 0 : 16 * kSteps));
+    const double begin = now();
+    for (size_t step = 1; step <= kSteps; ++step) {
+      if (with_calls) grown = realloc(grown, 1040 + 16 * step);
+      unsigned words[4];
+      for (int i = 0; i < 4; ++i) words[i] = number = number * 1664525U + 1013904223U;
+      memcpy(grown + 1024 + 16 * step, words, sizeof words);
+    }
+    ns += now() - begin;
+    free(grown);
+    free(guard);
+  }
+  return ns / (kRounds * 2) / kSteps;
+}
+
 int main(void) {
+  // First, while the heap has no other free memory.
+  const double write_ns = grow(0, 0), last_ns = grow(1, 0) - write_ns, free_behind_ns = grow(1, 1) - write_ns;
   double malloc_ns = 0, calloc_ns = 0, free_ns = 0;
   for (int round = 0; round < kRounds; ++round) {
     double begin = now();
@@ -48,17 +75,15 @@ int main(void) {
   for (int i = 0; i < kBlocks * kRounds; ++i) resized = realloc(resized, 97 + (size_t)(i % 8));
   const double realloc_ns = (now() - resize_begin) / calls;
   free(resized);
-  // 16 bytes a step, at the end of the heap and between two others that grow.
-  double grown_ns = 0;
-  for (int round = 0; round < kRounds / 20; ++round) {
-    char* volatile grown[2] = {NULL, NULL};
-    const double grow_begin = now();
-    for (size_t step = 1; step <= kBlocks / 5; ++step)
-      for (int i = 0; i < 2; ++i) grown[i] = realloc(grown[i], 16 * step);
-    grown_ns += now() - grow_begin;
-    for (int i = 0; i < 2; ++i) free(grown[i]);
+  // With a block in use behind: 16 bytes more, and 112 bytes to copy.
+  double moved_ns = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    for (int i = 0; i < kBlocks; ++i) blocks[i] = malloc(112);
+    const double move_begin = now();
+    for (int i = 0; i < kBlocks; ++i) blocks[i] = realloc(blocks[i], 128);
+    moved_ns += now() - move_begin;
+    for (int i = 0; i < kBlocks; ++i) free(blocks[i]);
   }
-  grown_ns /= (double)(kRounds / 20) * (kBlocks / 5) * 2;
   unsigned processor;
   const double clock_begin = now();
   const unsigned long long ticks_begin = __rdtsc();
@@ -86,7 +111,10 @@ int main(void) {
   for (int i = 0; i < kPages; ++i)
     munmap(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
   const double map_ns = (now() - begin) / kPages;
-  printf("realloc in place %.2f\nrealloc that grows by 16 bytes %.2f\n", realloc_ns, grown_ns);
+  printf(
+      "realloc within the block %.2f\nrealloc into free memory %.2f\nrealloc at the end of the heap %.2f\nrealloc that "
+      "moves %.2f\n",
+      realloc_ns, free_behind_ns, last_ns, moved_ns / calls);
   printf("hot malloc and free %.2f\nhot calloc and free %.2f\ntimer %.2f\n", hot[0], hot[1], timer_ns);
   printf("malloc %.2f\ncalloc %.2f\nfree %.2f\ncopy of a byte %.4f\npage fault %.1f\nmmap and munmap %.1f\n",
          malloc_ns / calls, calloc_ns / calls, free_ns / calls, copy_ns, fault_ns, map_ns);

@@ -79,8 +79,12 @@ def _saves(evidence: Evidence) -> Saving:
     calls = max(0.0, steps - max(chains, 1.0) * math.log2(2.0 + largest))
     copied = evidence["bytes_total"] or 0.0
     if evidence["kind"] == "realloc":
+        in_place = calls * min(1.0, (evidence["in_place_steps"] or 0.0) / steps) if steps else 0.0
         return Saving(
-            "one line", reallocs=calls, copied_bytes=copied * min(1.0, (MAPPED_APART_BYTES / max(largest, 1)) ** 2)
+            "one line",
+            reallocs=in_place,
+            moving_reallocs=calls - in_place,
+            copied_bytes=copied * min(1.0, (MAPPED_APART_BYTES / max(largest, 1)) ** 2),
         )
     return Saving("one line", calls=calls, frees=calls, copied_bytes=copied)
 

@@ -72,7 +72,8 @@ LENS = Lens(
     question="Which buffers keep capacity after their growth has ended?",
     why="A buffer that doubles has a third of its capacity unused on average, for as long as it lives.",
     threshold="1 % of gross at the peak or at the end, and 4,096 bytes, because shrinking costs a copy",
-    false_positives="A buffer that is reused and grows to the same size again. A program may write the fill value itself. A "
+    false_positives="Spare capacity that was written as scratch memory counts as used: of augeas' sets of nodes, 0.6 MiB were named and "
+    "5.1 MiB returned. A buffer that is reused and grows to the same size again. A program may write the fill value itself. A "
     "sampled recording finds growth only for blocks of at least an eighth of its sample distance.",
     remedy="Shrink once after growth, reserve the known size, or grow by a smaller factor if most buffers stop early. "
     "Library: Buffer does all three.",

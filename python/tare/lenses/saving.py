@@ -28,6 +28,7 @@ class Saving(NamedTuple):
     copied_bytes: float = 0.0
     maps: float = 0.0  # calls of mmap, each with its munmap
     reallocs: float = 0.0  # reallocs in place that go away
+    moving_reallocs: float = 0.0  # beside those; their copies are in copied_bytes
     timed: Timed | None = None  # of the finding's calls, where the lens has read them
     untouched_bytes: float = 0.0  # at the peak, on pages that the program never touched: they were never resident
     faults: bool = False  # first writes to the pages of peak_bytes go away, and the remedy costs no time elsewhere

@@ -19,14 +19,35 @@ _NARROW = (
     "(site_blocks >= 10 or site_requested_bytes >= 65536) and site_requested_bytes >= 64"
     " and site_narrow_blocks >= 0.95 * site_blocks"
 )
+# A change of the line changes the blocks of all its sites. So sites of a narrow site's line are judged with it, if 90 % of the line's blocks are narrow:
+# of jansson's arrays, 42 of 216 thousand are of a second site, 74 % of them narrow.
 _CLAIMS = f"""
-with judged as (
-  select w.*, case when {_NARROW} then 1 else 0 end as narrow from written w
+with alone as (
+  select w.*, case when {_NARROW} then 1 else 0 end as narrow_alone, t.site_location_id as line_id
+  from written w left join stack_sites x on x.stack_id = w.stack_id left join sites t on t.site_id = x.site_id
+),
+made as (
+  select t.site_location_id as line_id, sum(z.total_blocks) as blocks
+  from site_sizes z join stack_sites x on x.stack_id = z.stack_id join sites t on t.site_id = x.site_id
+  where t.site_location_id is not null group by t.site_location_id
+),
+line as (
+  select a.line_id, max(a.narrow_alone) as has_narrow, max(m.blocks) as blocks, sum(a.narrow_blocks) as narrow_blocks,
+         max(case when a.narrow_alone = 1 then a.requested_bytes end) as largest,
+         min(case when a.narrow_alone = 1 then a.requested_bytes end) as smallest
+  from alone a join made m on m.line_id = a.line_id group by a.line_id
+),
+judged as (
+  select a.*, case when a.narrow_alone = 1 then 1
+                   when l.has_narrow = 1 and l.narrow_blocks >= 0.9 * l.blocks and a.requested_bytes between l.smallest and l.largest then 1
+                   else 0 end as narrow
+  from alone a left join line l on l.line_id = a.line_id
 ),
 seen as (
   select size_id, sum(unwritten_peak_bytes) as at_peak, sum(unwritten_total_bytes) as in_all,
          sum(narrow * ended_blocks) as calls, sum(narrow * unwritten_peak_bytes) as narrow_peak,
          sum(narrow * unwritten_total_bytes) as narrow_total, sum(narrow * unwritten_pages) as pages,
+         sum(narrow * narrow_blocks) as narrow_blocks, sum(narrow * ended_blocks * requested_bytes) as requested_total,
          max(narrow * max_high_water_bytes) as mark, min(case when narrow = 1 then requested_bytes end) as smallest,
          max(narrow * requested_bytes) as largest, {", ".join(f"sum(narrow * {name}) as {name}" for name in _COUNTS)}
   from judged group by size_id
@@ -38,7 +59,7 @@ select z.size_id, z.stack_id, z.peak_blocks as blocks,
             else z.byte_ns * s.in_all / ((z.usable_bytes + z.header_bytes) * z.total_blocks) end as byte_ns,
        s.calls,
        case when z.api = 'calloc' then cast(0 as double) else s.narrow_peak end as narrow_peak, s.narrow_total, s.pages,
-       s.mark, s.smallest, s.largest, case when z.api = 'calloc' then s.calls else cast(0 as double) end as zeroed,
+       s.narrow_blocks, s.requested_total, s.mark, s.smallest, s.largest, case when z.api = 'calloc' then s.calls else cast(0 as double) end as zeroed,
        {", ".join(f"s.{name}" for name in _COUNTS)}
 from seen s join site_sizes z on z.size_id = s.size_id
 where {NOT_EMERGENCY_POOL}
@@ -65,7 +86,23 @@ def _histogram(evidence: Evidence) -> str:
         for step, name in zip(STEPS, _COUNTS, strict=True)
         if evidence[name] >= 0.005 * evidence["calls"]
     ]
+    beyond = evidence["calls"] - sum(evidence[name] for name in _COUNTS)
+    if parts and beyond >= 0.005 * evidence["calls"]:  # written to the end, or beyond the last step
+        parts.append(f"{percent(beyond, evidence['calls'], 0)} beyond")
     return ", ".join(parts) or f"up to {exact(evidence['mark'])}"
+
+
+def _saved_peak(evidence: Evidence) -> float:
+    """By a first size that serves nine of ten blocks. Less than what was never written: a block with 8 of 64 bytes gets 32, too."""
+    calls, narrow, in_all = evidence["calls"], evidence["narrow_peak"], evidence["narrow_total"]
+    if not calls or not in_all:
+        return 0.0
+    serving = _serving(evidence)
+    served = sum(evidence[name] for step, name in zip(STEPS, _COUNTS, strict=True) if step <= serving)
+    if serving not in STEPS:  # the fullest block's mark
+        served = calls
+    saved = served * (evidence["requested_total"] / calls - serving)
+    return float(narrow * min(1.0, max(0.0, saved) / in_all))
 
 
 _LATER = Change(
@@ -113,14 +150,16 @@ def _advise(evidence: Evidence) -> Advice:
         return Advice("Start smaller and grow: some of these blocks are written to their end, others aren't", "low")
     serving = _serving(evidence)
     sizes = exact(smallest) if smallest == evidence["largest"] else f"{exact(smallest)} to {exact(evidence['largest'])}"
-    within = "" if mark < 0.6 * smallest else f" in 95% of the blocks, {exact(mark)} in the fullest"
+    share = percent(evidence["narrow_blocks"], calls, 0)
+    within = "" if mark < 0.6 * smallest else f" in {share} of the blocks, {exact(mark)} in the fullest"
     most = mark if not within else int(0.6 * smallest)
     written = f"at most {exact(most)} of {sizes} bytes are written" if most else f"none of {sizes} bytes is written"
     seen = f"{written}{within} ({_histogram(evidence)})"
     change = (
         _LATER if serving == 0 else _inline(serving) if serving <= _INLINE_BYTES else _smaller(plural(serving, "byte"))
     )
-    saves = f"; saves {human_bytes(evidence['narrow_peak'])} at the peak" if evidence["narrow_peak"] else ""
+    saved = _saved_peak(evidence)
+    saves = f"; saves {human_bytes(saved)} at the peak" if saved >= 1 else ""
     if not saves:
         pages = evidence["pages"]
         touched = f" and up to {human_count(pages)} first writes to pages" if pages >= 1 else ""
@@ -130,18 +169,18 @@ def _advise(evidence: Evidence) -> Advice:
         saves += " (calloc: zeros that the program wrote count as unwritten)"
     sure: Confidence = "low" if zeroed else "high" if mark < 0.3 * smallest else "medium"
     # Bytes of blocks that are mostly written are in bytes_peak, too: the finding is about the rest.
-    amount = human_bytes(evidence["narrow_peak"]) if evidence["narrow_peak"] else f"{human_count(calls)} calls"
+    amount = human_bytes(saved) if saved >= 1 else f"{human_count(calls)} calls"
     return Advice(f"{CHANGE}: {seen}{saves}", sure, amount=amount, change=change)
 
 
 def _saves(evidence: Evidence) -> Saving:
     """Unwritten whole pages were never resident without the recorder, which fills blocks."""
-    calls, narrow = evidence["calls"], evidence["narrow_peak"]
+    calls, saved = evidence["calls"], _saved_peak(evidence)
     if not calls:
         return Saving("one function", 0.0)
     serving = _serving(evidence)
     untouched = (
-        narrow * min(1.0, evidence["pages"] * _PAGE_BYTES / evidence["narrow_total"])
+        saved * min(1.0, evidence["pages"] * _PAGE_BYTES / evidence["narrow_total"])
         if evidence["narrow_total"]
         else 0.0
     )
@@ -149,7 +188,7 @@ def _saves(evidence: Evidence) -> Saving:
     effort: Effort = "one function" if serving == 0 else "a type" if serving <= _INLINE_BYTES else "one line"
     return Saving(
         effort,
-        narrow - untouched,
+        saved - untouched,
         exact=not untouched,
         calls=saved_calls,
         frees=saved_calls,
@@ -171,9 +210,12 @@ LENS = Lens(
     "Library: TextStream, Buffer.",
     weight="tare",
     sampling="scaled",
-    tables=("site_sizes", "written"),
+    tables=("site_sizes", "written", "stack_sites", "sites"),
     claims=_CLAIMS,
-    evidence={name: f"sum({name})" for name in (*_COUNTS, "narrow_peak", "narrow_total", "pages", "zeroed")}
+    evidence={
+        name: f"sum({name})"
+        for name in (*_COUNTS, "narrow_peak", "narrow_total", "narrow_blocks", "requested_total", "pages", "zeroed")
+    }
     | {"mark": "max(mark)", "smallest": "min(smallest)", "largest": "max(largest)"},
     shown="calls >= 1 and (narrow_peak >= greatest(4096, 0.001 * $gross_peak)"
     " or narrow_total >= greatest(1048576, 0.02 * $gross_peak))",

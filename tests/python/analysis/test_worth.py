@@ -10,7 +10,7 @@ from tare.analysis import worth
 from tare.analysis.prices import PAGE_BYTES, PAGE_FAULT_NS
 from tare.analysis.recording import Recording
 from tare.analysis.worth import Entry, Ranking
-from tare.lenses.call_price import FREE_NS, MALLOC_NS, REALLOC_NS, TIMER_NS
+from tare.lenses.call_price import FREE_NS, MALLOC_NS, MOVING_REALLOC_NS, REALLOC_NS, TIMER_NS
 from tare.reports import do_first
 
 
@@ -60,14 +60,14 @@ def test_a_site_without_timed_calls_has_the_price_of_its_kind(made: Handmade) ->
 
 
 def test_without_timed_calls_the_prices_of_the_bench_count(made: Handmade) -> None:
-    churning(made, 2_500_000)
+    churning(made, 5_000_000)
     _, found = ranked(made)
     (entry,) = found.first
-    assert entry.worth.gain_cpu_ns == pytest.approx(2_500_000 * (MALLOC_NS + FREE_NS))
+    assert entry.worth.gain_cpu_ns == pytest.approx(5_000_000 * (MALLOC_NS + FREE_NS))
     assert "bench" in entry.worth.evidence
 
 
-def test_gains_below_half_a_percent_come_after(made: Handmade) -> None:
+def test_gains_below_one_percent_come_after(made: Handmade) -> None:
     churning(made, 20_000)  # 0.2 ms of 2 s
     _, found = ranked(made)
     assert not found.first
@@ -199,7 +199,20 @@ def test_steps_of_growth_arent_churn(made: Handmade) -> None:
     _, found = ranked(made)
     (entry,) = found.first
     assert entry.lenses == ("growth",)
-    assert entry.worth.gain_cpu_ns == pytest.approx(4_000_000 * REALLOC_NS, rel=0.01)
+    assert entry.worth.gain_cpu_ns == pytest.approx(3_999_000 * REALLOC_NS + 999 * MOVING_REALLOC_NS, rel=0.01)
+
+
+def test_steps_that_move_cost_more_than_steps_in_place(made: Handmade) -> None:
+    stack = made.stack("append", "main")
+    made.blocks(stack, 100, 104, total=4_000_000, peak=1, api="realloc")
+    made.chain(
+        stack, grown_blocks=1, steps=3_999_999, slow_steps=3_999_990, in_place_steps=0, copied_bytes=400_000_000, requested_bytes=12 << 30,
+        max_requested_bytes=32_000,
+    )  # fmt: skip
+    _, found = ranked(made)
+    (entry,) = found.first
+    assert entry.worth.gain_cpu_ns is not None
+    assert entry.worth.gain_cpu_ns > 4_000_000 * MOVING_REALLOC_NS
 
 
 def test_a_site_of_few_samples_is_no_finding() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from handmade import Handmade
 from tare.analysis.ledger import Finding
 
@@ -93,3 +94,11 @@ def test_steps_in_place_need_to_be_many_of_the_calls(made: Handmade) -> None:
     other = Handmade()
     other.blocks(other.stack("node", "main"), 32, 40, total=10_000, peak=10)
     assert findings(other, **few)
+
+
+def test_steps_in_place_and_steps_that_move_have_prices_of_their_own(made: Handmade) -> None:
+    (finding,) = findings(made, **SEED | {"in_place_steps": 524_288, "copied_bytes": 5e11})
+    saving = finding.saving
+    steps = saving.reallocs + saving.moving_reallocs
+    assert 0.99 * 1_048_575 < steps < 1_048_575, "those of doubling stay"
+    assert saving.reallocs == pytest.approx(steps * 524_288 / 1_048_575)

@@ -36,6 +36,13 @@ def test_both_must_be_paired_in_nine_of_ten(made: Handmade) -> None:
     assert other.recording().findings(lenses.load("twins")) == []
 
 
+def test_pairs_that_are_not_always_pairs_are_low(made: Handmade) -> None:
+    """libxml2: 92 % of the elements have one attribute, others several or none."""
+    symbols(made, pairs=920)
+    (finding,) = made.recording().findings(lenses.load("twins"))
+    assert finding.confidence == "low"
+
+
 def test_without_a_model_only_the_calls_are_known(made: Handmade) -> None:
     one = made.blocks(made.stack("f@a.c:1"), 16, 24, total=2000, peak=1)
     other = made.blocks(made.stack("g@a.c:2"), 16, 24, total=2000, peak=1)

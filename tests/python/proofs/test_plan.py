@@ -85,6 +85,18 @@ def test_duplicates_are_left_out_by_their_share(looked_into: Handmade) -> None:
     assert rule.bytes == 20
 
 
+def test_contents_at_the_peak_are_those_of_the_blocks_that_ended(looked_into: Handmade) -> None:
+    """The snapshot of the peak may have few of its blocks."""
+    (before,) = rule_of(looked_into, "duplicates")
+    row = looked_into.tables["site_sizes"][before.size_id]
+    looked_into.tables["peak_contents"].append({
+        "size_id": before.size_id, "stack_id": row["stack_id"], "requested_bytes": row["requested_bytes"], "content_class": "text",
+        "blocks": 1000.0, "copies": 800.0, "contents": 50.0,
+    })  # fmt: skip
+    (rule,) = rule_of(looked_into, "duplicates")
+    assert rule.share == pytest.approx(750 / 1000)
+
+
 def test_what_is_no_call_has_a_reason() -> None:
     question = Question(None, (), (), None)  # type: ignore[arg-type]
     for lens in ("mappings", "unshared"):

@@ -66,11 +66,11 @@ def test_the_rest_is_counted(made: Handmade) -> None:
     for number in range(6):
         made.blocks(made.stack(f"f{number}", "main"), 24, 24, total=20_000, peak=20_000)
     first = lines(made, most=2)
-    assert "  (4 more above 0.5%)" in first
+    assert "  (4 more above 1%)" in first
     made.blocks(made.stack("large", "main"), 1 << 30, 1 << 30, total=1, peak=1)
     first = lines(made)
-    assert "do first: no finding gains 0.5% of the gross peak (1.00 GiB) or of the run's time (2.00 s)" in first
-    assert "  (6 findings below 0.5% of both: headers 6)" not in first, "below the lens's own threshold, too"
+    assert "do first: no finding gains 1% of the gross peak (1.00 GiB) or of the run's time (2.00 s)" in first
+    assert "  (6 findings below 1% of both: headers 6)" not in first, "below the lens's own threshold, too"
 
 
 def test_each_lens_that_did_not_run_is_named_with_its_option(made: Handmade) -> None:

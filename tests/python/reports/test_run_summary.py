@@ -24,7 +24,7 @@ def test_it_says_who_how_much_what_and_where(busy: Handmade) -> None:
         "1. peak -27.6%  arena_grow arena.c:40",
         "394 KiB (exact); slop; clownshoe; one line; confidence high",
         "2. peak -11.0%  new_node tree.c:9",
-        "below 0.5% of both: churn 1, growth 1",
+        "below 1% of both: churn 1, growth 1",
         "largest at the peak: arena_grow arena.c:40 56%",
         f"not looked for: {', '.join(names_that_need('snapshots'))} (tare run",
         "trace: my traces/app.tare (19.5 KiB)",
@@ -68,7 +68,7 @@ def test_a_driver_gives_way_to_the_program_it_started() -> None:
 
 
 def test_a_program_that_allocates_nothing(made: Handmade) -> None:
-    assert any("do first: no finding gains 0.5%" in line for line in lines(made))
+    assert any("do first: no finding gains 1%" in line for line in lines(made))
 
 
 def test_functions_without_names_are_said_to_want_debug_symbols(
