@@ -17,6 +17,8 @@ LEAST_IDLE = 0.5
 # pair 06 is unused from 40 % of the run on, but a snapshot first dates it at 70 %.
 LEAST_SURE = 0.5
 CONFIRMED_IDLE = 0.25
+# Where less of the peak is left when the kernel begins to watch, the program is freeing all that it has.
+LEAST_HELD = 0.5
 # So much may have been read unseen: the processor doesn't mark a page again that its TLB holds, 3,072 of them at most.
 UNSEEN_BYTES = 3072 * 4096
 
@@ -45,9 +47,11 @@ confirmed as (
   from seen s join untouched t on 1 = 1
   where s.kind = 'exit' and s.idle_ns >= greatest({LEAST_IDLE_NS}, {CONFIRMED_IDLE} * s.time_ns)
 ),
-peak as (select coalesce(max(peak_time_ns), 0) as time_ns from process),
-interval as (
-  select max(m.time_ns) as begin_ns from snapshots m join untouched t on m.snapshot < t.snapshot
+peak as (select coalesce(max(peak_time_ns), 0) as time_ns, coalesce(max(peak_gross_bytes), 0) as gross_bytes from process),
+previous as (select max(m.snapshot) as snapshot from snapshots m join untouched t on m.snapshot < t.snapshot),
+watched as (
+  select max(m.time_ns) as begin_ns, sum(b.blocks * (b.usable_bytes + b.header_bytes)) as held_bytes
+  from previous p join snapshots m on m.snapshot = p.snapshot left join snapshot_sizes b on b.snapshot = p.snapshot
 ),
 judged as (
   select s.*, case when s.kind = 'exit' and p.time_ns - (s.time_ns - s.idle_ns) >= greatest({LEAST_IDLE_NS}, {LEAST_IDLE} * p.time_ns)
@@ -87,8 +91,8 @@ select s.size_id, s.stack_id, s.peak_still as blocks,
        case when s.end_still > 0 and u.still_bytes > 0 and u.untouched_bytes is not null
             then greatest(0, least(1, 1.0 * (u.untouched_bytes - {UNSEEN_BYTES}) / u.still_bytes)) else 0 end as unread,
        case when s.end_still > 0 then z.total_blocks - z.end_blocks else 0 end as gone,
-       case when i.begin_ns > p.time_ns then 1 else 0 end as after_peak
-from scaled s join peak p on 1 = 1 left join interval i on 1 = 1
+       case when w.begin_ns > p.time_ns and w.held_bytes < {LEAST_HELD} * p.gross_bytes then 1 else 0 end as torn_down
+from scaled s join peak p on 1 = 1 left join watched w on 1 = 1
 join (select size_id, requested_bytes, usable_bytes, header_bytes, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, end_blocks from site_sizes) z
   on z.size_id = s.size_id
@@ -149,9 +153,9 @@ def _advise(evidence: Evidence) -> Advice:
 
 
 def _saves(evidence: Evidence) -> Saving:
-    """A hoard is kept whole: where most of a site's blocks had just changed at the peak, the program needed them then. If the kernel watched
-    only after the peak, they may have been read until then: jshon keeps the text of its input, and parses it until the peak."""
-    if evidence["after_peak"] and (evidence["unread"] or 0.0) >= _LEAST_UNREAD:
+    """A hoard is kept whole: where most of a site's blocks had just changed at the peak, the program needed them then. While a program
+    frees all that it has, it reads nothing: jshon parses a text until the peak, and frees the tree before the text."""
+    if evidence["torn_down"] and (evidence["unread"] or 0.0) >= _LEAST_UNREAD:
         return Saving("one function", None, exact=False)
     is_idle = 2 * evidence["peak_still"] >= evidence["peak_held"]
     return Saving("one function", evidence["bytes_peak"] if is_idle else 0.0, exact=False)
@@ -167,7 +171,7 @@ LENS = Lens(
     "kept whole",
     false_positives="Tables, texts and trees that are built once and only read are unchanged too. So these bytes don't count as "
     "tare. The confidence is high only if the kernel reports that half as much of the heap (medium: a quarter) was neither read nor "
-    "written since the last snapshot. If that was after the peak, the gain at the peak is unknown. Writing the same value again isn't noticed. Times have the resolution of "
+    "written since the last snapshot. If less than half of the peak was left by then, the gain at the peak is unknown. Writing the same value again isn't noticed. Times have the resolution of "
     "snapshots: at candidates for the peak, on request, and at the exit.",
     remedy="Free unused blocks, limit the cache, empty it under memory pressure, or build on first use.",
     weight="potential",
@@ -175,7 +179,7 @@ LENS = Lens(
     tables=("site_sizes", "snapshots", "snapshot_sizes", "resident", "process"),
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in ("kept", "peak_still", "end_still", "peak_held", "end_held", "gone")}
-    | {"idle_ns": "min(idle_ns)", "unread": "max(unread)", "after_peak": "max(after_peak)"},
+    | {"idle_ns": "min(idle_ns)", "unread": "max(unread)", "torn_down": "max(torn_down)"},
     shown="(bytes_peak >= greatest(65536, 0.01 * $gross_peak) and peak_still >= 0.9 * peak_held)"
     " or (bytes_end >= greatest(65536, 0.01 * $gross_end) and end_still >= 0.9 * end_held)",
     order="bytes_end, bytes_peak, byte_ns",
