@@ -61,7 +61,7 @@ int keeps_what_is_alive(gc::HeapOf<Group>& heap) {
   }
   heap.collect(gc::StackState::HoldsNone);
   for (int i = 0; i < 5 * kCount; ++i) EXPECT(gc::make<Node>(heap, -1) != nullptr);
-  EXPECT(gc::TypeOf<Node>::is_known());  // not looked up for each object
+  EXPECT(gc::TypeOf<Node>::index() != 0 && gc::TypeOf<Node>::is_known());  // not looked up for each object
   if constexpr (gc::kWriteBarrierOf<Group> == gc::WriteBarrier::Generational) {
     first->after(kCount - 1)->append(gc::make<Node>(heap, kCount));  // into an old one
     heap.collect_young(gc::StackState::HoldsNone);

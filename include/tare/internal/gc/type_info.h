@@ -88,8 +88,10 @@ void finalize_as(void* object) {
 
 }  // namespace type_info_details
 
+// Hidden: one for each program and plug-in. A function of another one would use that one's number, and this one's be
+// looked up for each object.
 template <class T>
-class TypeOf {
+class [[gnu::visibility("hidden")]] TypeOf {
  public:
   static constexpr bool kHasFinalizer = !std::is_trivially_destructible_v<T> || HasFinalizeCollected<T>;
 
@@ -102,8 +104,7 @@ class TypeOf {
   static bool is_known() noexcept { return index_.load(std::memory_order_relaxed) != 0; }
 
  private:
-  // Hidden as index_ is. Another plug-in's would set that one's index_, and this one's be looked up for each object.
-  [[gnu::noinline, gnu::cold, gnu::visibility("hidden")]] static std::uint32_t register_now() noexcept {
+  [[gnu::noinline, gnu::cold]] static std::uint32_t register_now() noexcept {
     TypeInfo info{.trace = type_info_details::trace_as<T>,
                   .name = type_info_details::shown_name<T>(),
                   .has_mixins = HasMixins<T>,
@@ -116,9 +117,9 @@ class TypeOf {
     return register_type(info, index_);
   }
 
-  // Hidden: one for each program and plug-in. gcc would make it the process' (STB_GNU_UNIQUE) where a static library's
-  // table isn't, and a plug-in loaded with RTLD_LOCAL find a number of another's table. A type may have several.
-  [[gnu::visibility("hidden")]] static inline constinit std::atomic<std::uint32_t> index_{0};
+  // gcc would make it the process' (STB_GNU_UNIQUE) where a static library's table isn't, and a plug-in loaded with
+  // RTLD_LOCAL find a number of another's table. A type may have several.
+  static inline constinit std::atomic<std::uint32_t> index_{0};
 };
 
 }  // namespace tare::inline TARE_ABI::gc
