@@ -9,12 +9,12 @@ from tare.allocators.description import ARGUMENTS, MODULES, ROLES, Allocator, Fu
 from tare.errors import USAGE, TareError
 
 _MAGIC = b"TAREALC\n"
-_VERSION = 1
+_VERSION = 2
 _MOST_ALLOCATORS = 32
-_MOST_FUNCTIONS = 256
+_MOST_FUNCTIONS = 320
 _HEADER = struct.Struct("=8sIIII")
-_ALLOCATOR = struct.Struct("=32s64sB7x")
-_FUNCTION = struct.Struct("=64sBBbbbbBB")
+_ALLOCATOR = struct.Struct("=32s64s64sB7x")
+_FUNCTION = struct.Struct("=64sBBbbbbbbBB6x")
 _LIBRARY = len(MODULES)
 
 
@@ -51,7 +51,9 @@ def packed(allocators: list[Allocator]) -> bytes:
 def _allocator(each: Allocator) -> bytes:
     is_library = each.module not in MODULES
     module = _LIBRARY if is_library else MODULES.index(each.module)
-    return _ALLOCATOR.pack(each.name.encode(), each.module.encode() if is_library else b"", module)
+    return _ALLOCATOR.pack(
+        each.name.encode(), each.module.encode() if is_library else b"", each.current.encode(), module
+    )
 
 
 def _function(allocator: int, each: Function) -> bytes:

@@ -164,7 +164,7 @@ void ReplayEngine::other(const trace::Event& event) {
 void ReplayEngine::pass_to_pools(const trace::Event& event) {
   if (!pools_) {
     pools_ = std::make_unique<PoolBooks>(dictionary_);
-    if (inherited_.known) pools_->adopt_earlier();
+    if (inherited_.known || info_.fork || info_.asleep_ns) pools_->adopt_earlier();
   }
   const bool only_adds = event.kind == trace::EventKind::PoolGrow || event.kind == trace::EventKind::PoolAlloc;
   if (!only_adds) before_fall();

@@ -58,6 +58,7 @@ class ProgramPools {
   std::size_t block_out(std::size_t pool, std::optional<std::size_t> memory, const trace::Event& event);
   void block_back(std::size_t pool, std::size_t block);
   std::uint64_t memory_bytes(std::size_t memory) const { return memory_[memory].bytes; }
+  std::uint64_t block_bytes(std::size_t block) const { return blocks_[block].bytes; }
 
  private:
   struct Moment {

@@ -55,8 +55,8 @@ struct ProgramReports::State : BooksWithoutGrowth {
         pools(own_dictionary),
         moment(claimed_time),
         amounts(own_dictionary) {
+    if (inherited || own_info.fork || own_info.asleep_ns) pools.adopt_earlier();
     if (!inherited) return;
-    pools.adopt_earlier();
     stack_of_inherited = unite(dictionary, inherited->dictionary).stack_of;
     for (const LiveSet::Block& block : inherited->blocks) {
       ledger.place(block.address, add({next_id++, index(block.shape), true, {}}));

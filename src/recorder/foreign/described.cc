@@ -5,26 +5,23 @@
 #include <link.h>
 #include <sys/mman.h>
 
-#include <atomic>
 #include <cstring>
 #include <new>
 #include <utility>
 
 #include "recorder/base/syscall.h"
 #include "recorder/base/text.h"
+#include "recorder/foreign/described_call.h"
 #include "recorder/foreign/entry_patch.h"
-#include "recorder/foreign/foreign_call.h"
 #include "recorder/foreign/symbol_file.h"
 #include "recorder/hooks/real.h"
 #include "recorder/recorder.h"
 #include "recorder/unwind/definitions.h"
-#include "recorder/unwind/stack_memory.h"
 #include "trace/spool/allocator_table.h"
 
 namespace tare::recorder {
 namespace {
 
-using trace::AllocApi;
 using trace::AllocatorTable;
 using trace::ForeignAllocator;
 using trace::ForeignFunction;
@@ -33,106 +30,14 @@ using trace::ForeignRole;
 
 constexpr std::size_t kMostReplaced = 128;
 constexpr std::size_t kArguments = trace::kMostArguments;
-// No block is larger. A greater size is another argument, which a wrong description names.
-constexpr std::uint64_t kMostBlockBytes = std::uint64_t{1} << 46;
 
-struct Replaced {
-  ForeignFunction facts;
-  ForeignHeap heap;
-  void* place;
-  AnyFunction6 original;
-};
-Replaced replaced[kMostReplaced];
+constinit Replaced replaced[kMostReplaced] = {};  // before any constructor: it is filled by the first one
 std::size_t replaced_count = 0;
-const AllocatorTable* described = nullptr;  // where some are replaced
-std::atomic<bool> noted_wrong_size{false};
-
-// One call: arguments as they came in registers, and what the original returned.
-struct Call {
-  const Replaced& function;
-  const long* arguments;
-  long result = 0;
-
-  long argument(std::int8_t which) const { return which < 0 ? 0 : arguments[which]; }
-};
-
-void call_original(Call& call) {
-  const long* const a = call.arguments;
-  call.result = call.function.original(a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-
-void* perform(const void* context) {
-  Call& call = *static_cast<Call*>(const_cast<void*>(context));
-  call_original(call);
-  const ForeignFunction& facts = call.function.facts;
-  if (facts.role != ForeignRole::AllocateInto) return reinterpret_cast<void*>(call.result);
-  if (call.result != 0) return nullptr;
-  const long place = call.argument(facts.pointer);
-  // A user's description may name another argument.
-  if (place == 0 || (facts.required != 0 && !probe_readable(static_cast<std::uint64_t>(place)))) return nullptr;
-  return *reinterpret_cast<void**>(place);
-}
-
-// The call gave a block that is larger than any can be: once a process, a line about the description.
-TARE_COLD void note_wrong_size(const ForeignFunction& facts) {
-  if (noted_wrong_size.exchange(true, std::memory_order_relaxed)) return;
-  char line[kForeignNoteBytes];
-  Text text(line, sizeof line);
-  text.add(trace::kForeignNotice).add(described->allocators[facts.allocator].name).add(": ").add(facts.symbol);
-  text.add(": argument ").add_number(static_cast<std::uint64_t>(facts.size)).add(" isn't the size of a block");
-  Notice notice;
-  recorder.leave_notice(notice, recorder.program(), line);
-}
-
-std::uint64_t size_of(const Call& call) {
-  const ForeignFunction& facts = call.function.facts;
-  if (facts.size < 0) return facts.role == ForeignRole::Free ? 0 : kSizeUnknown;
-  const auto size = static_cast<std::uint64_t>(call.argument(facts.size));
-  return facts.count < 0 ? size : size * static_cast<std::uint64_t>(call.argument(facts.count));
-}
-
-std::size_t align_of(const Call& call) {
-  const auto align = static_cast<std::uint64_t>(call.argument(call.function.facts.align));
-  return (align & (align - 1)) == 0 ? align : 0;
-}
-
-ForeignRequest request_of(const Call& call, std::uint64_t bytes) {
-  const std::size_t align = align_of(call);
-  if (align != 0) return {bytes, align, AllocApi::Memalign, AllocApi::ForeignAligned};
-  if (call.function.facts.zeroed != 0) return {bytes, 0, AllocApi::Calloc, AllocApi::ForeignCalloc};
-  return {bytes, 0, AllocApi::Malloc, AllocApi::ForeignMalloc};
-}
-
-__attribute__((noinline)) long record_call(const StartState& here, const Replaced& function, const long* arguments) {
-  Call call{function, arguments};
-  const std::uint64_t bytes = size_of(call);
-  if (bytes > kMostBlockBytes && bytes != kSizeUnknown) {
-    if (perform(&call) != nullptr && function.facts.role != ForeignRole::Free) note_wrong_size(function.facts);
-    return call.result;
-  }
-  void* const pointer = reinterpret_cast<void*>(call.argument(function.facts.pointer));
-  switch (function.facts.role) {
-    case ForeignRole::Allocate:
-    case ForeignRole::AllocateInto:
-      record_foreign_alloc(here, function.heap, request_of(call, bytes), {perform, &call});
-      break;
-    case ForeignRole::Resize:
-      record_foreign_realloc(here, function.heap, pointer, bytes, {perform, &call});
-      break;
-    case ForeignRole::Free:
-      record_foreign_free(here, pointer, {perform, &call});
-      break;
-    case ForeignRole::UsableBytes:
-      call_original(call);
-      break;
-  }
-  return call.result;
-}
 
 template <std::size_t Which>
 long replacement(long a, long b, long c, long d, long e, long f) {
   const long arguments[kArguments] = {a, b, c, d, e, f};
-  return record_call(TARE_HERE, replaced[Which], arguments);
+  return record_described_call(TARE_HERE, replaced[Which], arguments);
 }
 
 template <std::size_t... Which>
@@ -171,6 +76,7 @@ struct Found {
 struct Search {
   const AllocatorTable& table;
   Found& found;
+  bool searches_program = false;
   const dl_phdr_info* module = nullptr;
   bool wanted[trace::kMostForeignAllocators] = {};
   bool first_letters[256][256] = {};  // of wanted names: most symbols have others
@@ -220,7 +126,7 @@ int search_module(dl_phdr_info* module, std::size_t, void* argument) {
   const char* const path = module->dlpi_name == nullptr ? "" : module->dlpi_name;
   bool is_wanted = false;
   for (std::uint32_t i = 0; i < search.table.allocator_count; ++i) {
-    search.wanted[i] = lies_in(search.table.allocators[i], path);
+    search.wanted[i] = (path[0] != '\0' || search.searches_program) && lies_in(search.table.allocators[i], path);
     is_wanted = is_wanted || search.wanted[i];
   }
   if (!is_wanted) return 0;
@@ -229,12 +135,29 @@ int search_module(dl_phdr_info* module, std::size_t, void* argument) {
   return 0;
 }
 
+bool has_pools(const AllocatorTable& table, std::uint32_t which) {
+  for (std::uint32_t i = 0; i < table.function_count; ++i) {
+    if (table.functions[i].allocator == which && trace::is_of_pools(table.functions[i].role)) return true;
+  }
+  return false;
+}
+
+// The variable that contains the current pool, in the allocator's module.
+const std::uint64_t* current_pool(const ForeignAllocator& description) {
+  if (description.current[0] == '\0') return nullptr;
+  Definition variable{description.current};
+  find_definitions(&variable, 1, SearchFrom::FirstObject);
+  return variable.address != nullptr && variable.bytes == sizeof(void*) && lies_in(description, variable.path)
+             ? static_cast<const std::uint64_t*>(variable.address)
+             : nullptr;
+}
+
 class Notes {
  public:
   explicit Notes(char (&line)[kForeignNoteBytes]) : text_(line, sizeof line) {}
-  void add(const ForeignAllocator& description, const ForeignFunction& function, const char* reason) {
+  void add(const ForeignAllocator& description, const char* symbol, const char* reason) {
     if (text_.length() != 0) return;  // the first names the cause
-    text_.add("allocator ").add(description.name).add(" isn't recorded: ").add(function.symbol).add(": ").add(reason);
+    text_.add("allocator ").add(description.name).add(" isn't recorded: ").add(symbol).add(": ").add(reason);
   }
 
  private:
@@ -269,6 +192,8 @@ class Candidates {
   const char* refusal(Notes& notes) const {
     bool allocates = false;
     bool frees = false;
+    bool creates = !has_pools(table_, which_);
+    bool is_users = false;
     for (std::uint32_t i = 0; i < table_.function_count; ++i) {
       const ForeignFunction& function = table_.functions[i];
       if (function.allocator != which_) continue;
@@ -280,18 +205,27 @@ class Candidates {
       else if (function.role != ForeignRole::UsableBytes)
         reason = refusal_of_function(place_of(i), found_.bytes[i]);
       if (reason != nullptr) {
-        notes.add(table_.allocators[which_], function, reason);
+        notes.add(table_.allocators[which_], function.symbol, reason);
         return reason;
       }
       if (found_.address[i] == 0) continue;
       allocates = allocates || function.role == ForeignRole::Allocate || function.role == ForeignRole::AllocateInto;
-      frees = frees || function.role == ForeignRole::Free;
+      frees = frees || function.role == ForeignRole::Free || function.role == ForeignRole::DestroyPool;
+      creates = creates || function.role == ForeignRole::CreatePool;
+      is_users = is_users || function.required != 0;
     }
-    return allocates && frees ? nullptr : "";
+    // Functions of other programs may have such names, too.
+    const ForeignAllocator& description = table_.allocators[which_];
+    if (!allocates || !frees || !creates) return "";
+    if (description.current[0] == '\0' || current_pool(description) != nullptr) return nullptr;
+    if (is_users) notes.add(description, description.current, "there is no such variable");
+    return "";
   }
 
   void replace(Notes& notes) const {
+    const ForeignAllocator& description = table_.allocators[which_];
     const ForeignHeap heap{usable_function(table_, found_, which_)};
+    const PoolAllocator pools{has_pools(table_, which_), description.name, current_pool(description)};
     for (std::uint32_t i = 0; i < table_.function_count; ++i) {
       const ForeignFunction& function = table_.functions[i];
       if (function.allocator != which_ || function.role == ForeignRole::UsableBytes || found_.address[i] == 0) continue;
@@ -301,7 +235,9 @@ class Candidates {
       if (replaced_count < kMostReplaced) {
         Replaced& entry = replaced[replaced_count];
         entry.facts = function;
+        entry.allocator = description.name;
         entry.heap = heap;
+        entry.pools = pools;
         entry.place = place;
         reason =
             replace_function(place, found_.bytes[i],
@@ -310,7 +246,7 @@ class Candidates {
       if (reason == nullptr)
         ++replaced_count;
       else
-        notes.add(table_.allocators[which_], function, reason);
+        notes.add(description, function.symbol, reason);
     }
   }
 
@@ -335,6 +271,16 @@ bool may_map_memory() {
   return program_refers_to_any(kWays, sizeof kWays / sizeof kWays[0]);
 }
 
+// A library that one of the descriptions names.
+int is_described_library(dl_phdr_info* module, std::size_t, void* argument) {
+  const AllocatorTable& table = *static_cast<const AllocatorTable*>(argument);
+  const char* const path = module->dlpi_name == nullptr ? "" : module->dlpi_name;
+  for (std::uint32_t i = 0; i < table.allocator_count; ++i) {
+    if (table.allocators[i].module == ForeignModule::Library && lies_in(table.allocators[i], path)) return 1;
+  }
+  return 0;
+}
+
 // A user's description is searched for in any case.
 bool is_asked_for(const AllocatorTable& table) {
   for (std::uint32_t i = 0; i < table.function_count; ++i) {
@@ -348,17 +294,19 @@ bool is_asked_for(const AllocatorTable& table) {
 bool replace_described_allocators(const char* folder, char (&note)[kForeignNoteBytes]) {
   const AllocatorTable* const table = map_table(folder);
   if (table == nullptr) return false;
-  if (!allocator.bypassed && !may_map_memory() && !is_asked_for(*table)) {
+  const bool searches_program = allocator.bypassed || may_map_memory() || is_asked_for(*table);
+  if (!searches_program &&
+      dl_iterate_phdr(is_described_library, const_cast<void*>(static_cast<const void*>(table))) == 0) {
     sys::munmap(table, sizeof(AllocatorTable));
     return false;
   }
-  described = table;
   // Too large for a stack: of the main thread's there may be little.
   const long memory =
       sys::mmap(nullptr, sizeof(Found) + sizeof(Search), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (sys::failed(memory)) return false;
   Found& found = *new (reinterpret_cast<void*>(memory)) Found;
-  Search& search = *new (reinterpret_cast<void*>(memory + static_cast<long>(sizeof(Found)))) Search{*table, found};
+  Search& search =
+      *new (reinterpret_cast<void*>(memory + static_cast<long>(sizeof(Found)))) Search{*table, found, searches_program};
   mark_first_letters(search);
   dl_iterate_phdr(search_module, &search);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "recorder/base/syscall.h"
+#include "recorder/foreign/pool_table.h"
 #include "recorder/process/process_facts.h"
 #include "recorder/recorder.h"
 
@@ -74,6 +75,7 @@ bool Recorder::become_child() {
   asked_for_exit_.store(false, std::memory_order_relaxed);
   asking_.store(false, std::memory_order_relaxed);
   leave_parents_threads();
+  described_pools.forget_all();
   close_tables();
   parent_spool_ = spool_;
   spool_ = unused_spool();

@@ -22,16 +22,11 @@ std::uint32_t take_number() {
   const std::uint32_t first = next_number.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < trace::kMaxPools; ++i) {
     const std::uint32_t number = (first - 1 + i) % trace::kMaxPools + 1;
-    const std::uint64_t bit = std::uint64_t{1} << number % 64;
-    if ((numbers[number / 64].fetch_or(bit, std::memory_order_acquire) & bit) != 0) continue;
+    if (!take_pool_number(number)) continue;
     next_number.store(number % trace::kMaxPools + 1, std::memory_order_relaxed);
     return number;
   }
   return 0;
-}
-
-void give_number_back(std::uint32_t number) {
-  numbers[number / 64].fetch_and(~(std::uint64_t{1} << number % 64), std::memory_order_release);
 }
 
 // The calling thread, ready to write; null where it can't be recorded, and in a signal handler that interrupted a hook.
@@ -82,6 +77,28 @@ std::uint64_t name_bits(const char* name) {
 }
 
 }  // namespace
+
+bool take_pool_number(std::uint32_t number) {
+  const std::uint64_t bit = std::uint64_t{1} << number % 64;
+  return (numbers[number / 64].fetch_or(bit, std::memory_order_acquire) & bit) == 0;
+}
+
+void give_pool_number_back(std::uint32_t number) {
+  numbers[number / 64].fetch_and(~(std::uint64_t{1} << number % 64), std::memory_order_release);
+}
+
+void write_pool_created(Thread* thread, std::uint32_t number, const char* name) {
+  write_named(thread, Op::PoolCreate, name_bits(name), trace::pool_word(number, 0));
+}
+
+void write_pool_note(Thread* thread, Op op, std::uint32_t number, std::uint64_t address) {
+  write_named(thread, op, 0, trace::pool_word(number, address));
+}
+
+void write_pool_block(Thread* thread, const StartState& start, std::uint32_t number, std::uint64_t address,
+                      std::uint64_t bytes) {
+  write_with_stack(thread, start, Op::PoolAlloc, trace::pool_word(number, address), bytes);
+}
 
 void record_report(const StartState& start, std::uint64_t address, const char* path, ReportTime time) {
   Thread* thread = ready_thread(start);
@@ -171,7 +188,7 @@ void record_pool_destroy(const StartState& start, std::uint64_t pool) {
   enter(thread, start);
   write_named(thread, Op::PoolDestroy, 0, trace::pool_word(number, 0));
   leave(thread);
-  give_number_back(number);  // after the note is stamped: the next owner of the number stamps later
+  give_pool_number_back(number);  // after the note is stamped: the next owner of the number stamps later
 }
 
 }  // namespace tare::recorder

@@ -29,4 +29,13 @@ void record_amount(const StartState& start, const char* path, std::uint64_t byte
 void record_snapshot(const StartState& start, const char* name);
 void record_pool_destroy(const StartState& start, std::uint64_t pool);
 
+// For pools that the recorder follows itself (foreign/pool_call.h). A number is in use by one pool at a time.
+bool take_pool_number(std::uint32_t number);
+void give_pool_number_back(std::uint32_t number);
+// Between enter() and leave(). Number 0: readers find the pool of a freed or resized block, see FORMAT.md.
+void write_pool_created(Thread* thread, std::uint32_t number, const char* name);
+void write_pool_note(Thread* thread, trace::Op op, std::uint32_t number, std::uint64_t address);
+void write_pool_block(Thread* thread, const StartState& start, std::uint32_t number, std::uint64_t address,
+                      std::uint64_t bytes);
+
 }  // namespace tare::recorder

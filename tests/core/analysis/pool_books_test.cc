@@ -68,6 +68,44 @@ Figures row_sums(const Tables& tables, const std::string& counts, std::string_vi
   return sum;
 }
 
+TEST(PoolBooks, FreesAndResizesFindTheirPool) {
+  PoolTrace trace;
+  const auto chunk = trace.shape(trace.stack(0x1234), 4096);
+  trace.alloc(0x10000, chunk);
+  trace.create(1);
+  trace.create(2);
+  trace.hand_out(1, 0x10010, 64);
+  trace.hand_out(2, 0x10110, 32);
+  trace.take_back(0, 0x10010);  // of pool 1, resized
+  trace.hand_out(0, 0x10210, 128);
+  trace.take_back(0, 0x10110);
+  trace.hand_out(2, 0x10110, 16);
+  trace.destroy(1);  // ends the resized block
+  const Tables tables = trace.replay();
+  EXPECT_EQ(row_sums(tables, "end_blocks", "pool block"), (Figures{1, 16, 16, 16}));
+  EXPECT_EQ(figures(tables, "peak").gross, 4104 + 8);
+}
+
+TEST(PoolBooks, ABlockWithoutBytesSharesItsAddress) {
+  PoolTrace trace;
+  trace.create(1);
+  trace.hand_out(1, 0x10010, 0);
+  trace.hand_out(1, 0x10010, 64);
+  const Tables tables = trace.replay();
+  EXPECT_EQ(row_sums(tables, "end_blocks", "pool block"), (Figures{1, 64, 64, 64}));
+}
+
+TEST(PoolBooks, AResizeOfAnUnknownBlockIsNoBlock) {
+  PoolTrace trace;
+  trace.create(1);
+  trace.hand_out(1, 0x10010, 64);
+  trace.take_back(0, 0x10010);
+  trace.take_back(0, 0x10010);
+  trace.hand_out(0, 0x10210, 128);
+  const Tables tables = trace.replay();
+  EXPECT_EQ(row_sums(tables, "end_blocks", "pool block").blocks, 0);
+}
+
 TEST(PoolBooks, MemoryOfMallocIsCountedOnce) {
   PoolTrace trace;
   const auto chunk = trace.shape(trace.stack(0x1234), 4096);  // 4104 usable, 8 header

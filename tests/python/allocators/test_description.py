@@ -23,12 +23,12 @@ put = { does = "free", pointer = 2 }
 
 def test_shipped_descriptions_fit_the_table() -> None:
     shipped = table.shipped()
-    assert {each.name for each in shipped} == {"jemalloc", "malloc", "mimalloc", "tcmalloc"}
+    assert {each.name for each in shipped} == {"apr", "jemalloc", "malloc", "mimalloc", "nginx", "postgres", "tcmalloc"}
     assert shipped[0].module == "malloc"  # its functions have other names in other descriptions
     header = HEADER.read_text()
-    for name, value in (("kMostForeignAllocators", 32), ("kMostForeignFunctions", 256), ("kAllocatorsVersion", 1)):
+    for name, value in (("kMostForeignAllocators", 32), ("kMostForeignFunctions", 320), ("kAllocatorsVersion", 2)):
         assert re.search(rf"{name} = {value};", header)
-    assert len(table.packed(shipped)) == 24 + 32 * 104 + 256 * 72
+    assert len(table.packed(shipped)) == 24 + 32 * 168 + 320 * 80
 
 
 def test_a_description_is_repeated_for_each_prefix() -> None:
@@ -45,7 +45,7 @@ def test_a_description_is_repeated_for_each_prefix() -> None:
         ("name =", "name", "f: not TOML: "),
         ('name = "mine"', "", "f: name needs a text of 1 to 31 bytes"),
         ('"mine"', '"' + "x" * 32 + '"', "f: name needs a text of 1 to 31 bytes"),
-        ("name", "nam", "f: unknown key 'nam': there are name, in, prefixes and functions"),
+        ("name", "nam", "f: unknown key 'nam': there are name, in, prefixes, current and functions"),
         ('["a_", "b_"]', "3", 'f: prefixes needs a list of texts, such as ["je_", "_rjem_"]'),
         ("[functions]", "[function]", "f: unknown key 'function'"),
         ('"free"', '"allocate", size = 1', "f: function put: 'allocate' has no argument 'pointer'"),
@@ -74,6 +74,61 @@ def test_a_description_without_free_is_refused() -> None:
     text = GOOD.replace('put = { does = "free", pointer = 2 }', "")
     with pytest.raises(TareError, match="needs one that allocates and one that frees"):
         parse(text, "f", required=True)
+
+
+POOLS = """
+name = "pools"
+current = "now"
+[functions]
+create = { does = "create pool", pointer = 0, parent = 1 }
+destroy = { does = "destroy pool", pool = 0 }
+get = { does = "allocate", pool = 0, size = 1 }
+text = { does = "allocate", pool = 0, size = "string" }
+here = { does = "allocate", size = 0 }
+"""
+
+
+def test_a_description_of_pools_needs_no_free() -> None:
+    (pools,) = parse(POOLS, "f", required=True)
+    assert pools.current == "now"
+    assert [each.arguments for each in pools.functions] == [
+        {"pointer": 0, "parent": 1}, {"pool": 0}, {"pool": 0, "size": 1}, {"pool": 0, "size": -2}, {"size": 0}]  # fmt: skip
+    assert len(table.packed([pools])) == len(table.packed(table.shipped()))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ('"create pool", pointer = 0, parent = 1', '"allocate"', "f: [functions] needs one that creates pools"),
+        ('"now"', '""', "f: current needs a text of 1 to 63 bytes"),
+        (
+            '"destroy pool", pool = 0',
+            '"destroy pool"',
+            "f: function destroy: 'destroy pool' needs the number of argument",
+        ),
+        ("pool = 0, size = 1", "pool = 0, size = 0", "f: function get: two arguments have the same number"),
+        (
+            '"destroy pool", pool = 0',
+            '"free", pointer = 0, pool = 1',
+            "f: function destroy: 'free' has no argument 'pool'",
+        ),
+        (
+            'pool = 0, size = "string"',
+            'pool = "string", size = 0',
+            "f: function text: pool needs the number of an argument",
+        ),
+        ('size = "string"', 'size = "text"', "f: function text: size needs the number of an argument, 0 to 5: text"),
+    ],
+)
+def test_a_mistake_about_pools_is_one_line(old: str, new: str, line: str) -> None:
+    with pytest.raises(TareError) as error:
+        parse(POOLS.replace(old, new, 1), "f", required=True)
+    assert error.value.message.startswith(line)
+
+
+def test_a_pool_that_nothing_creates_is_a_mistake() -> None:
+    with pytest.raises(TareError, match="those that create and destroy pools"):
+        parse(GOOD.replace("count = 1", "pool = 1"), "f", required=True)
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ class PoolBooks {
   std::size_t block_out(std::size_t pool, std::optional<std::size_t> piece, const trace::Event& event);
   void block_back(std::size_t pool, std::size_t block);
   std::uint64_t memory_bytes(std::size_t piece) const { return pieces_[piece].bytes; }
+  std::uint64_t block_bytes(std::size_t block) const { return blocks_[block].bytes; }
 
  private:
   // A live block from which others take bytes: a piece of memory, or the block that contains a piece.

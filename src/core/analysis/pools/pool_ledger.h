@@ -25,6 +25,7 @@ concept PoolLedgerBooks = requires(Books& books, const trace::Event& event, std:
   { books.block_out(pool, memory_of_block, event) } -> std::same_as<std::size_t>;
   books.block_back(pool, block);
   { books.memory_bytes(memory) } -> std::same_as<std::uint64_t>;
+  { books.block_bytes(block) } -> std::same_as<std::uint64_t>;
 };
 
 template <typename Books>
@@ -43,9 +44,10 @@ class PoolLedger {
   void consume(const trace::Event& event) {
     static_assert(PoolLedgerBooks<Books>);  // here, because Books is incomplete while it declares its ledger
     using trace::EventKind;
-    const std::uint32_t number = trace::pool_of(event.address);
+    const std::uint32_t number = number_of(event);
     const std::uint64_t address = trace::pool_address(event.address);
     auto found = pools_.find(number);
+    if (event.kind == EventKind::PoolFree) last_freed_[event.thread] = number;
     if (event.kind == EventKind::PoolCreate) {
       if (found != pools_.end()) {  // its end was lost
         ++impossible_events_;
@@ -55,7 +57,7 @@ class PoolLedger {
       return;
     }
     if (found == pools_.end()) {
-      const bool gets = event.kind == EventKind::PoolGrow || event.kind == EventKind::PoolAlloc;
+      const bool gets = number != 0 && (event.kind == EventKind::PoolGrow || event.kind == EventKind::PoolAlloc);
       if (!adopts_) ++impossible_events_;
       if (!adopts_ || !gets) return;
       trace::Event nameless = event;
@@ -72,10 +74,14 @@ class PoolLedger {
         shrink(pool, address, Verdict::Fine);
         break;
       case EventKind::PoolAlloc: {
-        if (pool.blocks.contains(address)) free(pool, address, Verdict::Impossible);
+        if (const auto before = pool.blocks.find(address); before != pool.blocks.end()) {
+          // Pools hand out the same address twice if the first block has no bytes.
+          const bool was_empty = books_.block_bytes(before->second) == 0;
+          free(pool, address, was_empty ? Verdict::Fine : Verdict::Impossible);
+        }
         const std::size_t block = books_.block_out(pool.id, memory_around(pool, address), event);
         pool.blocks.emplace(address, block);
-        blocks_[address] = block;
+        blocks_[address] = {block, number};
         break;
       }
       case EventKind::PoolFree:
@@ -95,7 +101,7 @@ class PoolLedger {
   // The block that a pool, the last to do so, handed out at this address.
   std::optional<std::size_t> block_at(std::uint64_t address) const {
     const auto found = blocks_.find(address);
-    return found == blocks_.end() ? std::nullopt : std::optional(found->second);
+    return found == blocks_.end() ? std::nullopt : std::optional(found->second.block);
   }
 
   template <typename Visit>
@@ -117,6 +123,24 @@ class PoolLedger {
     std::unordered_map<std::uint64_t, std::size_t> blocks;  // by address
   };
   using Pools = std::unordered_map<std::uint32_t, Pool>;
+  struct Owned {
+    std::size_t block;
+    std::uint32_t pool;
+  };
+
+  // Of a described allocator the recorder doesn't know the pool of a free or of a resize, and writes 0. A PoolFree is
+  // then of the pool that was the last to hand out a block there, a PoolAlloc of the pool of its thread's last
+  // PoolFree.
+  std::uint32_t number_of(const trace::Event& event) const {
+    const std::uint32_t number = trace::pool_of(event.address);
+    if (number != 0) return number;
+    if (event.kind == trace::EventKind::PoolFree) {
+      const auto owned = blocks_.find(trace::pool_address(event.address));
+      return owned == blocks_.end() ? 0 : owned->second.pool;
+    }
+    const auto freed = last_freed_.find(event.thread);
+    return freed == last_freed_.end() || event.kind != trace::EventKind::PoolAlloc ? 0 : freed->second;
+  }
 
   std::optional<std::size_t> memory_around(const Pool& pool, std::uint64_t address) {
     auto after = pool.memory.upper_bound(address);
@@ -147,7 +171,7 @@ class PoolLedger {
 
   void forget(std::uint64_t address, std::size_t block) {
     const auto known = blocks_.find(address);
-    if (known != blocks_.end() && known->second == block) blocks_.erase(known);
+    if (known != blocks_.end() && known->second.block == block) blocks_.erase(known);
   }
 
   void reset(Pool& pool) {
@@ -167,8 +191,9 @@ class PoolLedger {
   }
 
   Books& books_;
-  Pools pools_;                                            // those that are there, by number
-  std::unordered_map<std::uint64_t, std::size_t> blocks_;  // those of all pools, by address
+  Pools pools_;                                                  // those that are there, by number
+  std::unordered_map<std::uint64_t, Owned> blocks_;              // those of all pools, by address
+  std::unordered_map<std::uint16_t, std::uint32_t> last_freed_;  // of each thread: the pool of the last block
   std::uint64_t impossible_events_ = 0;
   bool adopts_ = false;
 };
