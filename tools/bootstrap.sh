@@ -17,7 +17,7 @@ packages_lint="$packages_test clang-tidy-19"
 packages_bench="valgrind $packages_build libbenchmark-dev libsystemd-dev libfmt-dev libabsl-dev libboost-dev llvm-19-dev wamerican
   libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 heaptrack sqlite3 git python3.11 python3.11-dbg python3.11-venv
   libglib2.0-dev libgc-dev dwarves libc6-dbg"
-packages_nightly="$packages_test postgresql apache2 apache2-utils nginx-light subversion mmdebstrap default-jdk-headless nodejs rustc cargo golang-go sqlite3 emacs-nox gnuplot-nox
+packages_nightly="$packages_test postgresql redis-server apache2 apache2-utils nginx-light subversion mmdebstrap default-jdk-headless nodejs rustc cargo golang-go sqlite3 emacs-nox gnuplot-nox
   ffmpeg busybox graphicsmagick lld-19"
 packages_spark="default-jdk-headless"
 packages_wheel="$packages_build mmdebstrap"

@@ -3,6 +3,7 @@
 #include "recorder/foreign/python.h"
 #include "recorder/hooks/operators.h"
 #include "recorder/hooks/real.h"
+#include "recorder/process/taken_slots.h"
 #include "recorder/recorder.h"
 #include "recorder/unwind/definitions.h"
 #include "recorder/unwind/own_memory.h"
@@ -23,6 +24,7 @@ __attribute__((constructor(101))) void on_load() {
   recorder.start(environ);
   look_up_operators();
   recorder.find_foreign_allocators();
+  if (was_loaded_late()) return offer_slots();
   if (!recorder.off()) wrap_python_allocators();
 }
 __attribute__((destructor(101))) void on_exit() {

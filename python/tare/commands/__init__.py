@@ -13,7 +13,7 @@ GROUPS = {
         "check": "fail a build if a recording exceeds a budget or a baseline",
         "explore": "look through a recording in the terminal",
         "top": "watch the heap of a program while it is recorded",
-        "attach": "record a running program that has the recorder loaded",
+        "attach": "record a running program",
         "sql": "query the tables of a recording",
     },
     "Look closer at a recording": {

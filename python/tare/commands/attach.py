@@ -1,4 +1,4 @@
-"""`tare attach`: becomes the launcher of a running program whose recorder sleeps, or from which another launcher detached."""
+"""`tare attach`: becomes the launcher of a running program. The core loads the recorder into it if it has none."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 SYNOPSIS = "tare attach PID [-o FILE] [options]"
 HELP = (
-    "Records PID from now on, until it ends, until Ctrl-C, or for the time of --for. The program must have the recorder\n"
-    "loaded and paused: start it by `tare run --start-paused`, or with LD_PRELOAD and TARE_START_PAUSED=1 as below. While\n"
-    "it is paused, the recorder adds about 50 instructions to a call. A program can be attached to several times."
+    "Records PID from now on, until it ends, until Ctrl-C, or for the time of --for. If PID was started without the\n"
+    "recorder, Tare loads it by ptrace, and leads calls past it again at the end. Programs that are linked statically or\n"
+    "against musl must be started with it: by `tare run --start-paused`, or with LD_PRELOAD and TARE_START_PAUSED=1 as\n"
+    "below. A program can be attached to several times."
 )
 EXAMPLES = """
 tare attach 4711 -o server.tare --for 60
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.pid:
         raise TareError(USAGE, "attach: missing PID: tare attach PID [-o FILE]")
     pid = launcher_requests.pid_of(options.pid, "attach")
-    recorded = launcher_requests.find(pid)
+    recorded = launcher_requests.find_any(pid)
     if recorded.directory:
         launcher = launcher_requests.launcher_of(recorded)
         busy = f"process {pid} has a launcher already, process {launcher}, which writes its trace"

@@ -44,6 +44,11 @@ def find(pid: int) -> Recorded:
     )
 
 
+def find_any(pid: int) -> Recorded:
+    """The same of a process that may have no recorder: `tare attach` loads it."""
+    return Recorded(pid, _directory(pid, _mapped_files(pid)))
+
+
 def program_of(pid: int) -> str:
     """Its names: `redis-server`, also if that is a link to another file, and with any title that it gave itself."""
     try:

@@ -111,6 +111,7 @@ Status Launch::join(const AttachOptions& options) {
   directory_.control().wake_processes = 1;  // a user waits for this one
   if (options_.snapshots != TakeSnapshots::OnRequest) directory_.control().exit_moments = 1;
   strangers_ = own_children();
+  if (Status led = lead_to_recorder(options.pid, options_.recorder_library); !led) return led;
   Result<FrozenProcess> process = FrozenProcess::freeze(options.pid);
   if (!process) return process.error();
   Result<ProcessRecorder> recorder = ProcessRecorder::find(*process);

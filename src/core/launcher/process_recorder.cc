@@ -24,6 +24,7 @@ using trace::Rendezvous;
 
 namespace {
 
+constexpr std::uint64_t kMostSlots = 1 << 20;
 constexpr std::uint64_t kMostData = 16 << 20;  // the library's data is some KB: more is another file of that name
 
 bool is_library(const MappedRange& mapped) { return mapped.name.find("/libtare-record.so") != std::string::npos; }
@@ -60,7 +61,9 @@ ProcessRecorder::ProcessRecorder(ProcessRecorder&& other) noexcept
       orders_(other.orders_),
       directory_(std::move(other.directory_)),
       alive_word_(other.alive_word_),
-      alive_(other.alive_) {}
+      alive_(other.alive_),
+      slots_(other.slots_),
+      slot_count_(other.slot_count_) {}
 
 ProcessRecorder::~ProcessRecorder() {
   if (memory_ >= 0) ::close(memory_);
@@ -103,6 +106,8 @@ Status ProcessRecorder::read_state() {
   orders_ = found->orders;
   directory_ = found->directory;
   alive_word_ = found->alive_word;
+  slots_ = found->slots;
+  slot_count_ = found->slot_count;
   if (alive_word_ != 0) {
     if (::pread(memory_, &alive_, sizeof(alive_), static_cast<off_t>(alive_word_)) != sizeof(alive_)) {
       return not_reached(pid_, std::strerror(errno));
@@ -185,7 +190,23 @@ Status ProcessRecorder::pause() {
   return put_alive_bits(trace::kPausedBit);
 }
 
+// A slot whose module was unloaded meanwhile doesn't hold the recorder's address any more.
+Status ProcessRecorder::return_slots() {
+  if (slots_ == 0 || slot_count_ > kMostSlots) return ok();
+  std::vector<trace::TakenSlot> slots(slot_count_);
+  const std::size_t bytes = slots.size() * sizeof(trace::TakenSlot);
+  if (::pread(memory_, slots.data(), bytes, static_cast<off_t>(slots_)) != static_cast<ssize_t>(bytes)) return ok();
+  for (const trace::TakenSlot& slot : slots) {
+    std::uint64_t value = 0;
+    const ssize_t got = ::pread(memory_, &value, sizeof(value), static_cast<off_t>(slot.address));
+    if (got != sizeof(value) || value != slot.ours) continue;
+    if (Status status = write(slot.address, &slot.before, sizeof(slot.before)); !status) return status;
+  }
+  return ok();
+}
+
 Status ProcessRecorder::detach() {
+  if (Status status = return_slots(); !status) return status;
   if (Status status = put_wish(RecorderWish::Detached); !status) return status;
   return put_alive_bits(trace::kPausedBit | trace::kDetachedBit);
 }

@@ -44,7 +44,8 @@ class ProcessRecorder {
   // its process began starts then, a paused one is awake at once.
   Status wake(const WakingOptions& options);
   Status pause();
-  // The process sleeps until an attach: each call costs a test of one word.
+  // The process sleeps until an attach: each call costs a test of one word. If the recorder was loaded into a running
+  // program, calls don't lead to it any more.
   Status detach();
   // Withdraws the request of wake(), if the process hasn't allocated since.
   Status take_back();
@@ -52,6 +53,7 @@ class ProcessRecorder {
  private:
   ProcessRecorder(pid_t pid, int memory) : pid_(pid), memory_(memory) {}
   Status read_state();
+  Status return_slots();
   Status put_wish(trace::RecorderWish wish);
   // Sets the word that the hooks test, if the recorder has made one.
   Status put_alive_bits(std::uint32_t bits);
@@ -67,9 +69,17 @@ class ProcessRecorder {
   std::string directory_;
   std::uint64_t alive_word_ = 0;
   std::uint32_t alive_ = 0;
+  std::uint64_t slots_ = 0;  // of trace::TakenSlot
+  std::uint64_t slot_count_ = 0;
 };
 
 // The recorder's library among a process's mappings: is there something to wake?
 bool has_recorder(pid_t pid);
+
+// Loads `library` (a path of this process) unless the process has a recorder. Its calls lead to the recorder from then
+// on, also those of libraries that were loaded since an earlier attach. Does nothing for a process that was started
+// with the recorder, or while a recording goes on. CannotRecord: see Injector::begin(), or its loader refuses the
+// library.
+Status lead_to_recorder(pid_t pid, const std::string& library);
 
 }  // namespace tare::core

@@ -17,6 +17,12 @@ std::uint32_t word_at(std::span<const char> bytes, std::size_t offset) {
   return word;
 }
 
+std::uint64_t long_at(std::span<const char> bytes, std::size_t offset) {
+  std::uint64_t word;
+  std::memcpy(&word, bytes.data() + offset, sizeof word);
+  return word;
+}
+
 }  // namespace
 
 std::optional<std::size_t> find_rendezvous(std::span<const char> data) {
@@ -36,10 +42,13 @@ std::optional<RendezvousFacts> read_rendezvous(std::span<const char> bytes) {
   if (wish > static_cast<std::uint32_t>(RecorderWish::Detached)) return std::nullopt;
   RendezvousFacts facts{static_cast<RecorderState>(state),
                         static_cast<RecorderWish>(wish),
-                        0,
+                        long_at(bytes, offsetof(Rendezvous, alive_word)),
                         word_at(bytes, offsetof(Rendezvous, orders)),
-                        {}};
-  std::memcpy(&facts.alive_word, bytes.data() + offsetof(Rendezvous, alive_word), sizeof facts.alive_word);
+                        {},
+                        long_at(bytes, offsetof(Rendezvous, take_slots)),
+                        long_at(bytes, offsetof(Rendezvous, slots)),
+                        long_at(bytes, offsetof(Rendezvous, slot_count)),
+                        long_at(bytes, offsetof(Rendezvous, admit_filter))};
   const char* const directory = bytes.data() + offsetof(Rendezvous, directory);
   facts.directory.assign(directory, ::strnlen(directory, sizeof(Rendezvous::directory)));
   return facts;

@@ -20,6 +20,11 @@ struct RendezvousFacts {
   std::uint64_t alive_word;  // an address in the process; 0: none yet
   std::uint32_t orders;
   std::string directory;  // of the last order; empty: none came
+  // Of a recorder that was loaded into a running program, else 0: see trace::Rendezvous.
+  std::uint64_t take_slots;
+  std::uint64_t slots;
+  std::uint64_t slot_count;
+  std::uint64_t admit_filter;
 };
 
 // Empty if it belongs to another version, or has values that no recorder writes.

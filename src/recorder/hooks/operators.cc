@@ -105,6 +105,8 @@ extern "C" __attribute__((visibility("hidden"), used)) TARE_REALIGNED int tare_o
 
 namespace {
 
+bool starts_with(const char* text, const char* start) { return std::strncmp(text, start, std::strlen(start)) == 0; }
+
 #define TARE_WATCHED_FRAME __asm__ volatile(".cfi_personality 0x1b, tare_operator_threw")  // pcrel | sdata4
 
 template <typename... Parameters>
@@ -193,14 +195,6 @@ void* plain_aligned_new(std::size_t bytes, std::size_t align) {
   return tare_hook_aligned_alloc(align, (bytes + align - 1) & ~(align - 1));
 }
 
-bool starts_with(const char* text, const char* start) { return std::strncmp(text, start, std::strlen(start)) == 0; }
-
-bool passes_through_malloc(const char* path) {
-  const char* slash = std::strrchr(path, '/');
-  const char* name = slash == nullptr ? path : slash + 1;
-  return starts_with(name, "libstdc++.") || starts_with(name, "libc++.") || starts_with(name, "libc++abi.");
-}
-
 // A C++ library that a plug-in brought counts wherever it was loaded to; no other object of a plug-in does.
 bool may_define_operators(const char* path, bool at_start) { return at_start || passes_through_malloc(path); }
 
@@ -211,6 +205,12 @@ AnyFunction fallback(int which) {
 }
 
 }  // namespace
+
+bool passes_through_malloc(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  const char* name = slash == nullptr ? path : slash + 1;
+  return starts_with(name, "libstdc++.") || starts_with(name, "libc++.") || starts_with(name, "libc++abi.");
+}
 
 // Where each symbol jumps to. At first, to its look-up.
 extern "C" {

@@ -3,6 +3,9 @@
 
 namespace tare::recorder {
 
+// A C++ library's operators, which call malloc and free, as its path shows.
+bool passes_through_malloc(const char* path);
+
 // Looks all of them up now if the program has a C++ library. A C program is left alone: a plug-in of it may bring the
 // library.
 void look_up_operators();

@@ -122,7 +122,8 @@ void resolve_real_functions() {
   found.name = reinterpret_cast<result(*) parameters>(definitions[kReal_##name].address);
 #include "recorder/hooks/hooks.def"
   allocator = identify_allocator(definitions);
-  allocator.bypassed = programs[0].address != nullptr && programs[0].object != own;
+  const void* const expected = was_loaded_late() ? definitions[kReal_malloc].object : own;
+  allocator.bypassed = programs[0].address != nullptr && programs[0].object != expected;
   if (allocator.glibc_headers) {
     found.malloc = __libc_malloc;
     found.calloc = __libc_calloc;

@@ -33,6 +33,9 @@ struct FilterAnswers {
   FilterAction actions[kMost];
 };
 
+// A filter that is in force already. False, if it doesn't let the recorder make all its calls.
+bool admit_filter(const sock_fprog* filter);
+
 class FilterGuard {
  public:
   // `filter` is about to be installed.

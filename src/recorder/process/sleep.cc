@@ -9,6 +9,7 @@
 #include "recorder/events/contents.h"
 #include "recorder/hooks/passing.h"
 #include "recorder/recorder.h"
+#include "recorder/unwind/definitions.h"
 
 namespace tare::recorder {
 
@@ -23,9 +24,17 @@ constinit trace::Rendezvous rendezvous{
     0,
     0,
     0,
-    {}};
+    {},
+    0,
+    0,
+    0,
+    0};
 
 bool Recorder::wants_to_sleep() {
+  if (was_loaded_late()) {
+    launched_ = false;  // the environment was another recorder's
+    return true;
+  }
   if (!start_paused_) return false;
   if (launched_) launcher_.connect(directory_);
   return !launcher_.all_awake();
@@ -36,7 +45,7 @@ void Recorder::fall_asleep() {
   make_exit_key();  // while the program has few keys of its own
   // An attaching launcher is no ancestor of this process, and with the kernel's Yama only ancestors may trace it. After
   // this call, any process of the same user may trace this one, as on other kernels.
-  if (!launched_) sys::call(SYS_prctl, PR_SET_PTRACER, static_cast<long>(PR_SET_PTRACER_ANY));
+  if (!launched_ && !was_loaded_late()) sys::call(SYS_prctl, PR_SET_PTRACER, static_cast<long>(PR_SET_PTRACER_ANY));
   rendezvous.state.store(trace::RecorderState::Asleep, std::memory_order_release);
   phase_.store(Phase::Asleep, std::memory_order_release);
   if (&tare_choose_hooks != nullptr) tare_choose_hooks(Hooks::Sleeping);

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
@@ -162,6 +163,7 @@ struct Search {
   std::size_t count;
   bool (*accepts)(const char* path, bool at_start);
   bool is_searching;  // false: the recorder comes later
+  bool is_late;       // only libraries other than the recorder are searched
   std::size_t objects_seen = 0;
 };
 
@@ -172,7 +174,9 @@ int search_object(dl_phdr_info* object, std::size_t, void* argument) {
   ElfW(Addr) end = 0;
   const void* const start = bounds_of(*object, end);
   const auto own = reinterpret_cast<ElfW(Addr)>(&here);
+  if (search.is_late && search.objects_seen == 1) return 0;  // the executable
   if (own >= reinterpret_cast<ElfW(Addr)>(start) && own < end) {
+    if (search.is_late) return 0;
     const bool from_here = !search.is_searching;
     search.is_searching = true;
     if (from_here) return 0;
@@ -229,6 +233,23 @@ int count_object(dl_phdr_info*, std::size_t, void* count) {
   return 0;
 }
 
+struct Order {
+  bool has_libc = false;
+};
+
+int search_libc_before_own(dl_phdr_info* object, std::size_t, void* argument) {
+  static const char here = 0;
+  ElfW(Addr) end = 0;
+  const void* const start = bounds_of(*object, end);
+  const auto own = reinterpret_cast<ElfW(Addr)>(&here);
+  if (own >= reinterpret_cast<ElfW(Addr)>(start) && own < end) return 1;
+  const SymbolTables tables = tables_of(*object);
+  Definition libc{"gnu_get_libc_version"};
+  auto& order = *static_cast<Order*>(argument);
+  if (tables.are_complete()) order.has_libc = find_in(object->dlpi_addr, tables, libc) != nullptr;
+  return order.has_libc ? 1 : 0;
+}
+
 struct Around {
   ElfW(Addr) address;
   const void* object;
@@ -247,7 +268,8 @@ int compare_object(dl_phdr_info* object, std::size_t, void* argument) {
 
 void find_definitions(Definition* definitions, std::size_t count, SearchFrom from,
                       bool (*accepts)(const char* path, bool at_start)) {
-  Search search{definitions, count, accepts, from == SearchFrom::FirstObject};
+  const bool is_late = from == SearchFrom::BehindTheRecorder && was_loaded_late();
+  Search search{definitions, count, accepts, from == SearchFrom::FirstObject || is_late, is_late};
   dl_iterate_phdr(search_object, &search);
 }
 
@@ -268,6 +290,19 @@ bool program_refers_to_any(const char* const* symbols, std::size_t count) {
   References references{symbols, count, false};
   dl_iterate_phdr(search_references, &references);
   return references.found;
+}
+
+bool was_loaded_late() {
+  enum : int { kUnknown, kNo, kYes };
+  static std::atomic<int> known{kUnknown};
+  int answer = known.load(std::memory_order_relaxed);
+  if (answer == kUnknown) {
+    Order order;
+    dl_iterate_phdr(search_libc_before_own, &order);
+    answer = order.has_libc ? kYes : kNo;
+    known.store(answer, std::memory_order_relaxed);
+  }
+  return answer == kYes;
 }
 
 void remember_objects_at_start() {

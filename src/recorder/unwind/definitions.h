@@ -11,8 +11,10 @@
 namespace tare::recorder {
 
 enum class SearchFrom {
-  FirstObject,        // as the program's own references are bound: the executable first
-  BehindTheRecorder,  // the objects after this library: a reference would be bound to these without it
+  FirstObject,  // as the program's own references are bound: the executable first
+  // The objects after this library: a reference would be bound to these without it. If it was loaded late: the
+  // libraries before it.
+  BehindTheRecorder,
 };
 
 // A symbol to look up, and the result.
@@ -36,6 +38,9 @@ void find_definitions_around(Definition* definitions, std::size_t count, std::ui
 
 // True if the executable refers to one of these symbols, which another object defines.
 bool program_refers_to_any(const char* const* symbols, std::size_t count);
+
+// The library was loaded into a running program, after the C library.
+bool was_loaded_late();
 
 // Stores the list of loaded objects as those that the program started with: `at_start` above.
 void remember_objects_at_start();

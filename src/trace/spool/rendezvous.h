@@ -10,7 +10,7 @@ namespace tare::trace {
 
 inline constexpr char kRendezvousMagic[16] = {'T', 'A', 'R', 'E', '-', 'R', 'E', 'N',
                                               'D', 'E', 'Z', 'V', 'O', 'U', 'S', '\n'};
-inline constexpr std::uint32_t kRendezvousVersion = 2;
+inline constexpr std::uint32_t kRendezvousVersion = 3;
 
 enum class RecorderWish : std::uint32_t {
   None = 0,  // as in the environment
@@ -31,6 +31,13 @@ enum class RecorderState : std::uint32_t {
 inline constexpr std::uint32_t kPausedBit = 1u << 4;
 inline constexpr std::uint32_t kDetachedBit = 1u << 5;
 
+// A reference of a loaded module that leads to the recorder instead of to the function that it was bound to.
+struct TakenSlot {
+  std::uint64_t address;
+  std::uint64_t ours;
+  std::uint64_t before;
+};
+
 struct Rendezvous {
   char magic[16];
   std::uint32_t version;
@@ -44,6 +51,15 @@ struct Rendezvous {
   std::uint32_t spool_flags;  // of SpoolFlags: FreeStacks, Contents
   std::uint32_t orders;       // how many there were
   char directory[1024];       // where the spool is to be made; empty: as in the environment
+  // [r] Of a recorder that was loaded into a running program; 0 for one that was there from the start. The first is the
+  // address of a function that makes the references of all modules lead to the recorder; its parameter is the handle of
+  // dlopen(nullptr). A launcher calls it while no recording goes on. The second is an array of `slot_count` TakenSlot.
+  std::uint64_t take_slots;
+  std::uint64_t slots;
+  std::uint64_t slot_count;
+  // [r] Likewise: the address of a function that returns 1 if a seccomp filter (a sock_fprog) lets the recorder make
+  // all its calls.
+  std::uint64_t admit_filter;
 };
 
 }  // namespace tare::trace

@@ -25,6 +25,10 @@ std::vector<char> data_with(std::uint32_t version, std::uint32_t wish, std::uint
   put(offsetof(Rendezvous, state), state);
   put(offsetof(Rendezvous, alive_word), std::uint64_t{0x1234});
   put(offsetof(Rendezvous, orders), std::uint32_t{7});
+  put(offsetof(Rendezvous, take_slots), std::uint64_t{0x5678});
+  put(offsetof(Rendezvous, slots), std::uint64_t{0x9abc});
+  put(offsetof(Rendezvous, slot_count), std::uint64_t{3});
+  put(offsetof(Rendezvous, admit_filter), std::uint64_t{0xdef0});
   std::memcpy(at + offsetof(Rendezvous, directory), "/dev/shm/tare-x", sizeof "/dev/shm/tare-x");
   return data;
 }
@@ -39,6 +43,10 @@ TEST(RendezvousView, IsFoundAndRead) {
   EXPECT_EQ(facts->alive_word, 0x1234u);
   EXPECT_EQ(facts->orders, 7u);
   EXPECT_EQ(facts->directory, "/dev/shm/tare-x");
+  EXPECT_EQ(facts->take_slots, 0x5678u);
+  EXPECT_EQ(facts->slots, 0x9abcu);
+  EXPECT_EQ(facts->slot_count, 3u);
+  EXPECT_EQ(facts->admit_filter, 0xdef0u);
 }
 
 TEST(RendezvousView, APathThatDoesNotEndIsCutOff) {

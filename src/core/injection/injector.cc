@@ -1,0 +1,229 @@
+// The search for a thread, and calls of the loader: see injector.h.
+#include "core/injection/injector.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "core/injection/safe_point.h"
+#include "core/injection/target_check.h"
+#include "trace/base/clock_ns.h"
+#include "trace/base/process_files.h"
+
+namespace tare::core {
+namespace {
+
+constexpr std::uint64_t kLongestSearchNs = 5'000'000'000;
+constexpr long kFirstPauseNs = 200'000;
+constexpr long kLongestPauseNs = 20'000'000;
+constexpr std::size_t kMostThreads = 64;            // looked at in a round: each is stopped for some 100 microseconds
+constexpr std::uint64_t kOldLoaderCall = 1u << 31;  // a flag of __libc_dlopen_mode
+
+Error not_loaded(pid_t pid, const std::string& why) {
+  return {ErrorKind::CannotRecord, "the recorder can't be loaded into process " + std::to_string(pid) + ": " + why};
+}
+
+// The first one is the main thread.
+std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> threads;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
+    threads.push_back(static_cast<pid_t>(std::strtol(task.path().filename().c_str(), nullptr, 10)));
+    if (threads.size() == kMostThreads) break;
+  }
+  std::sort(threads.begin(), threads.end());
+  return threads;
+}
+
+// Waits in the kernel where nothing stops it, or ended.
+bool may_be_stopped(pid_t pid, pid_t thread) {
+  const std::optional<trace::ProcessStat> stat = trace::thread_stat(pid, thread);
+  return stat && stat->state != 'D' && stat->state != 'Z' && stat->state != 'X';
+}
+
+std::uint64_t find_syscall_instruction(pid_t pid, const LoadedObjects& objects) {
+  constexpr std::array<std::uint8_t, 2> kInstruction{0x0f, 0x05};
+  const std::uint64_t function = objects.address_in(*objects.defining("gnu_get_libc_version"), "syscall");
+  std::array<std::uint8_t, 64> code{};
+  if (function == 0 || !read_remote(pid, function, code.data(), code.size())) return 0;
+  const auto found = std::ranges::search(code, kInstruction);
+  return found.empty() ? 0 : function + static_cast<std::uint64_t>(found.begin() - code.begin());
+}
+
+std::optional<RemoteThread> find_thread(pid_t pid, const LoadedObjects& objects, int& error) {
+  const SafePoint safe_point(pid, objects);
+  for (const pid_t tid : threads_of(pid)) {
+    if (!may_be_stopped(pid, tid)) continue;
+    int refused = 0;
+    std::optional<RemoteThread> thread = RemoteThread::stop(pid, tid, refused);
+    if (refused != 0 && refused != ESRCH) error = refused;
+    if (thread && safe_point.is_at(thread->registers())) {
+      error = 0;
+      return thread;
+    }
+  }
+  return std::nullopt;
+}
+
+bool have_same_filters(pid_t pid) {
+  std::optional<long> first;
+  for (const pid_t tid : threads_of(pid)) {
+    const std::string status = trace::read_process_file(pid, "task/" + std::to_string(tid) + "/status").value_or("");
+    const std::optional<long> count = number_in_status(status, "Seccomp_filters");
+    if (!first) first = count;
+    if (count && count != first) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Injector> Injector::begin(pid_t pid) {
+  const Result<Filters> filters = check_target(pid);
+  if (!filters) return filters.error();
+  const std::uint64_t end_ns = trace::monotonic_ns() + kLongestSearchNs;
+  int refused = 0;
+  bool has_loader = false;
+  for (timespec wait{0, kFirstPauseNs}; trace::monotonic_ns() < end_ns;
+       wait.tv_nsec = std::min(wait.tv_nsec * 3 / 2, kLongestPauseNs)) {
+    std::optional<LoadedObjects> objects = LoadedObjects::of(pid);
+    if (!objects) {
+      if (!trace::read_process_file(pid, "auxv")) return trace_refused(pid, errno);
+      if (has_loader) break;
+      ::nanosleep(&wait, nullptr);
+      if (trace::monotonic_ns() + kLongestSearchNs * 9 / 10 > end_ns) return no_loader(pid);
+      continue;
+    }
+    has_loader = true;
+    if (Status libc = check_libc(pid, *objects); !libc) return libc.error();
+    const std::uint64_t instruction = find_syscall_instruction(pid, *objects);
+    if (instruction == 0) return not_loaded(pid, "its C library's syscall() has an unknown form");
+    std::optional<RemoteThread> thread = find_thread(pid, *objects, refused);
+    if (refused != 0) return trace_refused(pid, refused);
+    if (!thread) {
+      ::nanosleep(&wait, nullptr);
+      continue;
+    }
+    Injector injector(pid, std::move(*thread));
+    if (Status borrowed = injector.thread_.borrow(instruction, *filters == Filters::Some); !borrowed)
+      return borrowed.error();
+    injector.has_filters_ = *filters == Filters::Some;
+    injector.dlopen_ = objects->address_of("dlopen");
+    injector.dlerror_ = objects->address_of("dlerror");
+    if (injector.dlopen_ == 0) {
+      injector.dlopen_ = objects->address_of("__libc_dlopen_mode");
+      injector.dlopen_flags_ = kOldLoaderCall;
+      injector.dlerror_ = 0;
+    }
+    if (Status kept = injector.remember_errno(objects->address_of("__errno_location")); !kept) return kept.error();
+    return injector;
+  }
+  if (!trace::read_process_file(pid, "auxv")) return not_loaded(pid, "it has ended");
+  return not_loaded(
+      pid, "for 5 s, its threads were inside the allocator or the loader whenever they were stopped; try again");
+}
+
+Injector::~Injector() {
+  if (errno_at_ == 0) return;
+  iovec from{&errno_, sizeof(errno_)};
+  iovec to{reinterpret_cast<void*>(errno_at_), sizeof(errno_)};
+  (void)::process_vm_writev(pid_, &from, 1, &to, 1, 0);
+}
+
+Status Injector::remember_errno(std::uint64_t location_function) {
+  const Result<std::uint64_t> at = thread_.call(location_function);
+  if (!at) return at.error();
+  if (read_remote(pid_, *at, &errno_, sizeof(errno_))) errno_at_ = *at;
+  return ok();
+}
+
+std::string Injector::loader_error() {
+  if (dlerror_ == 0) return "its loader refuses it";
+  const Result<std::uint64_t> text_at = thread_.call(dlerror_);
+  std::string text;
+  for (char byte;
+       text_at && *text_at != 0 && text.size() < 500 && read_remote(pid_, *text_at + text.size(), &byte, 1);) {
+    if (byte == '\0' || byte == '\n') break;
+    text.push_back(byte);
+  }
+  return text.empty() ? "its loader refuses it" : text;
+}
+
+Result<std::uint64_t> Injector::load(const std::string& path) {
+  std::uint64_t name = 0;
+  if (!path.empty()) {
+    const Result<std::uint64_t> put = thread_.put(path.c_str(), path.size() + 1);
+    if (!put) return put.error();
+    name = *put;
+  }
+  const Result<std::uint64_t> handle = thread_.call(dlopen_, name, RTLD_NOW | RTLD_GLOBAL | dlopen_flags_);
+  if (!handle) return handle.error();
+  if (*handle == 0) return not_loaded(pid_, loader_error());
+  return *handle;
+}
+
+Result<std::uint64_t> Injector::load_copy(const std::string& file, const std::string& name) {
+  constexpr std::uint64_t kCloseOnExec = 1;  // MFD_CLOEXEC
+  const Result<std::uint64_t> label = thread_.put(name.c_str(), name.size() + 1);
+  if (!label) return label.error();
+  const Result<std::int64_t> remote = thread_.system_call(SYS_memfd_create, {*label, kCloseOnExec});
+  if (!remote) return remote.error();
+  if (*remote < 0) return not_loaded(pid_, std::string("memfd_create: ") + std::strerror(static_cast<int>(-*remote)));
+  const int from = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  const std::string target = "/proc/" + std::to_string(pid_) + "/fd/" + std::to_string(*remote);
+  const int to = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
+  struct stat status{};
+  bool is_copied = from >= 0 && to >= 0 && ::fstat(from, &status) == 0;
+  for (off_t done = 0; is_copied && done < status.st_size;) {
+    is_copied = ::sendfile(to, from, &done, static_cast<std::size_t>(status.st_size - done)) > 0;
+  }
+  const int error = errno;
+  if (from >= 0) ::close(from);
+  if (to >= 0) ::close(to);
+  Result<std::uint64_t> handle = is_copied ? load("/proc/self/fd/" + std::to_string(*remote))
+                                           : Result<std::uint64_t>(not_loaded(pid_, std::strerror(error)));
+  (void)thread_.system_call(SYS_close, {static_cast<std::uint64_t>(*remote)});
+  return handle;
+}
+
+Status Injector::check_filters(std::uint64_t function) {
+  if (!has_filters_) return ok();
+  if (!have_same_filters(pid_)) return not_loaded(pid_, "its threads have different seccomp filters");
+  for (std::size_t number = 0;; ++number) {
+    std::vector<sock_filter> program;
+    if (!thread_.read_filter(number, program)) {
+      return not_loaded(pid_, std::string("its seccomp filters can't be read: ") + std::strerror(errno));
+    }
+    if (program.empty()) return ok();
+    const Result<std::uint64_t> at = thread_.put(program.data(), program.size() * sizeof(sock_filter));
+    if (!at) return at.error();
+    const struct {
+      std::uint64_t length, address;
+    } filter{program.size(), *at};
+    const Result<std::uint64_t> parameter = thread_.put_behind(&filter, sizeof(filter));
+    if (!parameter) return parameter.error();
+    const Result<std::uint64_t> admitted = thread_.call(function, *parameter);
+    if (!admitted) return admitted.error();
+    if ((*admitted & 0xff) == 0) {
+      return not_loaded(pid_,
+                        "its seccomp filter would kill it for a system call that recording needs; start it with "
+                        "the recorder (tare run), which prepares for the filter");
+    }
+  }
+}
+
+}  // namespace tare::core

@@ -1,0 +1,4 @@
+// A library that is opened after the attach.
+#include <stdlib.h>
+
+char* make(int bytes) { return malloc((size_t)bytes); }

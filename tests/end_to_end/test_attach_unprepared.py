@@ -1,0 +1,186 @@
+"""`tare attach` to programs that nobody prepared: recorded, let go, attached to again, with the same output as alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from commanded import blocks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conftest import Tare
+
+    Build = Callable[..., Path]
+
+
+@contextmanager
+def running(*command: str | Path, stdin: int | None = None, before: float = 0.3) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen([*map(str, command)], stdin=stdin, stdout=subprocess.PIPE, text=True)
+    try:
+        time.sleep(before)
+        assert process.poll() is None
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def recorded(tare: Tare, pid: int, name: str) -> int:
+    """Attaches until the program has allocated more than 20 times, longer on a busy machine; all events are possible."""
+    events = 0
+    for seconds in ("0.3", "2", "10"):
+        done = tare("attach", str(pid), "-q", "-o", name, "--for", seconds)
+        assert done.returncode == 0, done.stderr
+        if not (tare.folder / name).exists():
+            continue
+        (facts,) = tare.sql(tare.folder / name, "select alloc_events, impossible_events, dropped_events from process")
+        assert facts["impossible_events"] == facts["dropped_events"] == 0
+        events = facts["alloc_events"]
+        if events > 20:
+            break
+    return events
+
+
+class Case(NamedTuple):
+    source: str
+    arguments: tuple[str, ...]
+
+
+PROGRAMS = {
+    "pausing": Case("unprepared.cc", ("20000", "1", "1")),
+    "tight": Case("unprepared.cc", ("3000000", "1", "0")),
+    "threads": Case("unprepared.cc", ("20000", "4", "1")),
+    "forks": Case("unprepared_forks.c", ()),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_is_recorded_let_go_and_recorded_again(tare: Tare, program: Build, name: str) -> None:
+    case = PROGRAMS[name]
+    built = program(case.source)
+    alone = subprocess.run([built, *case.arguments, "/"], capture_output=True, text=True, check=True).stdout
+    stop = tare.folder / "stop"
+    with running(built, *case.arguments, stop) as process:
+        for number in range(2):
+            assert recorded(tare, process.pid, f"{number}.tare") > 20
+        stop.touch()
+        assert process.communicate(timeout=120)[0] == alone
+        assert process.returncode == 0
+
+
+def slots_of(pid: int) -> bool:
+    """Whether the reference to malloc of a running executable leads to the recorder."""
+    maps = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    ranges = [line.split()[0].split("-") for line in maps if "/libtare-record.so" in line and " r-xp " in line]
+    start, end = (int(word, 16) for word in ranges[0])
+    executable = os.readlink(f"/proc/{pid}/exe")
+    relocations = subprocess.run(["readelf", "-rW", executable], capture_output=True, text=True, check=True).stdout
+    (offset,) = (int(line.split()[0], 16) for line in relocations.splitlines() if " malloc@" in line)
+    base = int(next(line for line in maps if line.endswith(executable)).split("-")[0], 16)
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        memory.seek(base + offset)
+        return start <= int.from_bytes(memory.read(8), "little") < end
+
+
+def test_letting_go_leads_calls_past_the_recorder(tare: Tare, program: Build) -> None:
+    with running(program("unprepared_forks.c"), tare.folder / "stop") as process:
+        attach = subprocess.Popen([tare.command, "attach", str(process.pid), "-q", "-o", "a.tare"], cwd=tare.folder)
+        deadline = time.monotonic() + 60
+        while "/libtare-record.so" not in Path(f"/proc/{process.pid}/maps").read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        time.sleep(0.5)
+        assert slots_of(process.pid)
+        attach.send_signal(signal.SIGINT)
+        assert attach.wait(timeout=60) == 0
+        assert not slots_of(process.pid)
+
+
+def test_libraries_that_are_opened_later_are_recorded(tare: Tare, program: Build) -> None:
+    library = program("unprepared_library.c", "-shared", "-fPIC")
+    with running(program("unprepared_plugins.c"), library, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for number in range(3):
+            attach = subprocess.Popen(
+                [tare.command, "attach", str(process.pid), "-q", "-o", f"{number}.tare", "--for", "1.5"],
+                cwd=tare.folder,
+            )
+            while attach.poll() is None:
+                process.stdin.write("call\n")
+                process.stdin.flush()
+                assert process.stdout.readline() == "done\n"
+                time.sleep(0.05)
+            assert attach.returncode == 0
+            trace = tare.folder / f"{number}.tare"
+            made = blocks_of(tare, trace, 777)
+            assert made["total"] >= 100 and made["live"] == 0
+            (facts,) = tare.sql(trace, "select impossible_events from process")
+            assert facts["impossible_events"] == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may read and suspend a program's filter")
+def test_a_program_with_a_seccomp_filter(tare: Tare, program: Build) -> None:
+    built = program("unprepared_filter.c")
+    for kind in ("open", "narrow"):
+        stop = tare.folder / kind
+        with running(built, kind, stop) as process:
+            if kind == "open":
+                assert recorded(tare, process.pid, "a.tare") > 20
+            else:
+                refused = tare("attach", str(process.pid), "-o", "n.tare", "--for", "0.1")
+                assert refused.returncode != 0
+                assert "seccomp filter would kill it" in refused.stderr
+            stop.touch()
+            assert process.communicate(timeout=60)[0] != ""
+            assert process.returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="changes the root")
+def test_a_program_in_another_root(tare: Tare, program: Build) -> None:
+    built = program("unprepared.cc")
+    root = tare.folder / "root"
+    for folder in ("tmp", "dev/shm", "proc"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    libraries = subprocess.run(["ldd", built], capture_output=True, text=True, check=True).stdout.split()
+    for path in [str(built), *(word for word in libraries if word.startswith("/"))]:
+        target = root / path.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    script = f"mount -t proc none {root}/proc && exec chroot {root} {built} 20000 2 1 /stop"
+    with running("unshare", "--mount", "sh", "-c", script, before=1) as process:
+        assert os.readlink(f"/proc/{process.pid}/root") == str(root)
+        for number in range(2):
+            assert recorded(tare, process.pid, f"{number}.tare") > 20
+        (root / "stop").touch()
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+
+
+def test_refusals_are_one_line_with_the_reason(tare: Tare, program: Build) -> None:
+    def refusal(pid: int) -> str:
+        done = tare("attach", str(pid), "-o", "r.tare", "--for", "0.1")
+        assert done.returncode != 0
+        (line,) = done.stderr.splitlines()
+        return line
+
+    with running(program("unprepared.cc", "-static"), "20000", "1", "1", tare.folder / "stop") as process:
+        assert "linked statically" in refusal(process.pid)
+        assert process.poll() is None
+    with running(program("unprepared.cc"), "20000", "1", "1", tare.folder / "stop") as process:
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.1)
+        assert "it is stopped" in refusal(process.pid)
+        process.send_signal(signal.SIGCONT)
+        if shutil.which("strace"):
+            with running("strace", "-o", os.devnull, "-p", str(process.pid)):
+                assert "traces it" in refusal(process.pid)
+        assert process.poll() is None
