@@ -124,6 +124,15 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+def answer_to(query: list[str]) -> str:
+    """Of a server that may still be starting."""
+    deadline = time.monotonic() + 60
+    while not (answer := subprocess.run(query, capture_output=True, text=True).stdout):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return answer
+
+
 @contextmanager
 def redis(folder: Path, _: Build) -> Iterator[Subject]:
     needs("redis-server", "redis-benchmark")
@@ -196,12 +205,11 @@ def postgres(folder: Path, _: Build) -> Iterator[Subject]:
     with ExitStack() as stack:
         command = [*as_user, found[-1] / "postgres", "-D", data, "-p", port, "-c", f"unix_socket_directories={data}"]
         stack.enter_context(process(*command, cwd=folder))
-        time.sleep(3)
+        answer_to([*connect, "-Atc", "select 1"])
         (folder / "load").mkdir()
         client = stack.enter_context(process(*connect, "-c", script, cwd=folder / "load"))
-        time.sleep(1)
         which = "select pid from pg_stat_activity where query like 'do %'"
-        backend = subprocess.run([*connect, "-Atc", which], capture_output=True, text=True, check=True).stdout
+        backend = answer_to([*connect, "-Atc", which])
 
         def finish() -> None:
             assert client.poll() is None, (folder / "load/output").read_text()
