@@ -200,7 +200,7 @@ def postgres(folder: Path, _: Build) -> Iterator[Subject]:
         [*as_user, found[-1] / "initdb", "-D", data, "-A", "trust"], check=True, capture_output=True, cwd="/"
     )
     query = "select sum(length(md5(i::text) || repeat('x', i % 300))) from generate_series(1, 20000) i"
-    script = f"do $$ declare first bigint; begin first := ({query}); for i in 1 .. 1000000 loop assert first = ({query}); end loop; end $$"
+    script = f"do $$ declare first bigint; begin first := ({query}); for number in 1 .. 1000000 loop assert first = ({query}); end loop; end $$"
     connect = ["psql", "-h", "127.0.0.1", "-p", port, "-U", "postgres", "-d", "postgres"]
     with ExitStack() as stack:
         command = [*as_user, found[-1] / "postgres", "-D", data, "-p", port, "-c", f"unix_socket_directories={data}"]
