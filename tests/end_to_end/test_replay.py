@@ -37,6 +37,18 @@ def test_what_was_live_is_live_again(tare: Tare, program: Callable[..., Path]) -
     assert glibc["rss"]
 
 
+def test_a_block_may_be_resized_to_no_bytes(tare: Tare) -> None:
+    """CPython's functions give a block then, where glibc's realloc frees the old one and gives none."""
+    trace = tare.folder / "python.tare"
+    done = tare("run", "-q", "-o", trace, "--", shutil.which("python3"), "-c", "pass")
+    assert done.returncode == 0, done.stderr
+    sizes = "select count(*) as kinds from site_sizes where requested_bytes = 0 and api like '%realloc%'"
+    assert json.loads(tare("sql", trace, "--json", sizes).stdout)[0]["kinds"] > 0
+    done = tare("replay", trace, "--allocator", "glibc", "--runs", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["allocators"][0]["failed_calls"] == 0
+
+
 def test_81_mb_are_taken_again(tare: Tare, program: Callable[..., Path]) -> None:
     trace = tare.record(program("aligned_81mb.c"))
     told = json.loads(tare("replay", trace, "--allocator", "glibc", "--runs", "1", "--json").stdout)

@@ -77,7 +77,8 @@ class Performer {
           block = nullptr;
         break;
       case StepKind::ReallocTo:
-        block = realloc(is_block(old_block_) ? old_block_ : nullptr, bytes);
+        // The program got a block of no bytes, as from CPython's functions. glibc frees the old one and gives none.
+        block = realloc(is_block(old_block_) ? old_block_ : nullptr, std::max<std::uint64_t>(bytes, 1));
         if (block == nullptr && is_block(old_block_)) free(old_block_);
         written = is_block(old_block_) ? std::min(old_bytes_, bytes) : 0;
         if (block != old_block_) copied_bytes_ += written;
