@@ -38,8 +38,8 @@ def test_types_are_told_and_weighed(tare: Tare, trace: Path) -> None:
     # one block of 20,000 objects
     assert (many["objects_peak"], many["certainty"]) == (20_000, "high")
     assert many["saved_bytes_peak"] == pytest.approx(20_000 * 8, abs=4096)
-    # malloc(sizeof) without a variable: only its size tells
-    assert (alone["objects_peak"], alone["certainty"]) == (3_000, "low")
+    # malloc(sizeof(Alone)) without a variable: the line of source names it
+    assert (alone["objects_peak"], alone["certainty"]) == (3_000, "medium")
     assert alone["saved_bytes_peak"] == 3_000 * 16
 
 

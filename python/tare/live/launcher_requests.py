@@ -24,6 +24,13 @@ _LOOKS = 5  # for the recorder in a process
 _LONGEST_WAIT_S = 60.0  # a snapshot of a large heap, at about 2 GB/s
 
 
+_OVER = "the recording is over"  # said by a launcher that still completes its trace
+
+
+class RecordingOverError(TareError):
+    """The program has ended, and its launcher hasn't yet."""
+
+
 class Recorded(NamedTuple):
     """A process with the recorder in it; `directory` is its launcher's, empty where it has none that lives."""
 
@@ -207,7 +214,7 @@ def _answer(stem: str, control: int) -> str:
         os.unlink(stem + ".answer")
         verdict, _, rest = text.partition(" ")
         if verdict != "ok":
-            raise TareError(CANNOT_RECORD, rest)
+            raise (RecordingOverError if rest == _OVER else TareError)(CANNOT_RECORD, rest)
         return rest
 
 

@@ -132,11 +132,16 @@ class FiguresReader:
         self._recorded, self._whom = launcher_requests.find_launched(pid)
         self._figures: _core.Recording | None = None
         self._judge = Judge()
+        self._has_ended = False
 
     def read(self) -> Figures:
         """CannotRecord if there is nothing to read (any more)."""
         begin = time.process_time()
-        answer = launcher_requests.ask(self._recorded, "figures", self._whom)
+        try:
+            answer = launcher_requests.ask(self._recorded, "figures", self._whom)
+        except launcher_requests.RecordingOverError:
+            self._has_ended = True
+            raise
         kind, _, rest = answer.partition(" ")
         cost_ns = None
         if kind == "tables":
@@ -152,7 +157,7 @@ class FiguresReader:
 
     def is_over(self) -> bool:
         """True if the process has ended: then a refused reading isn't a failure."""
-        return launcher_requests.is_over(self.pid)
+        return self._has_ended or launcher_requests.is_over(self.pid)
 
     def _source(self, path: str) -> CoreSource:
         from tare import _core

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
 from handmade import Handmade
-from tare.live.live_figures import Figures, Judge
+from tare.errors import CANNOT_RECORD, TareError
+from tare.live import launcher_requests
+from tare.live.live_figures import Figures, FiguresReader, Judge
 from tare.reports import live_view
 from tare.text.terminal import Style
 
@@ -93,3 +96,21 @@ def test_json_has_whole_numbers_and_the_rates() -> None:
     assert (site["function"], site["line"], site["calls"]) == ("parse", 9, 15_000)
     assert site["calls_per_second"] == pytest.approx(10_000)
     assert "churn" in {finding["lens"] for finding in told["findings"]}
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+def test_a_launcher_that_completes_its_trace_has_no_more_figures(
+    monkeypatch: pytest.MonkeyPatch, *, is_over: bool
+) -> None:
+    """Its process lives for a while, and the reading that it refuses isn't a failure."""
+    error = launcher_requests.RecordingOverError if is_over else TareError
+
+    def ask(*_: object) -> str:
+        raise error(CANNOT_RECORD, "refused")
+
+    monkeypatch.setattr(launcher_requests, "find_launched", lambda pid: (launcher_requests.Recorded(pid, "/"), ""))
+    monkeypatch.setattr(launcher_requests, "ask", ask)
+    reader = FiguresReader(os.getpid())
+    with pytest.raises(TareError, match="refused"):
+        reader.read()
+    assert reader.is_over() == is_over
