@@ -151,7 +151,8 @@ ROWS = [
         around=in_mounts("mount -t tmpfs -o size=64k none /dev/shm")),
     Row("unwritable-shared-memory", source="plain_calls.c", around=in_mounts("mount -t tmpfs -o ro none /dev/shm")),
     # ---- long rows
-    Row("10000-threads-alive", (PROGRAM, "10000"), "threads_alive.c", timeout_s=600),
+    # A thread that gets no processor for 2 s may hold an event that others' events were merged past: one run of 12 beside another test.
+    Row("10000-threads-alive", (PROGRAM, "10000"), "threads_alive.c", may_say=b"events came too far apart", timeout_s=600),
     Row("2000000-threads", (PROGRAM, "2000000"), "threads_in_turn.c", timeout_s=3000, modes=("plain", "sample"),
         control=False, nightly=True),
     Row("rust-jemalloc", ("./rust",), files={"rust.rs": RUST_PROGRAM}, needs=("rustc", f"{ARCHIVES}/libjemalloc.a"),
