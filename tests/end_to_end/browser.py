@@ -125,6 +125,14 @@ class Browser:
             assert time.monotonic() < end, f"never true: {condition}; {self.problems}"
             time.sleep(0.02)
 
+    def settle(self) -> None:
+        """Writes the address and the history, which the page leaves until the next frame is drawn."""
+        self.evaluate("tare.later.settle()")
+
+    def back(self) -> None:
+        self.settle()
+        self.evaluate("history.back()")
+
     def count_cpu(self) -> None:
         self._call("Performance.enable", {"timeDomain": "threadTicks"})
 

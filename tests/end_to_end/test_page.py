@@ -188,7 +188,7 @@ def test_the_keyboard_does_everything(browser: Browser, page: Path) -> None:
     assert browser.evaluate("document.getElementById('selected').textContent").count(";") == 2
     browser.press("Enter")
     browser.wait("location.hash.includes('at=')")
-    browser.evaluate("history.back()")
+    browser.back()
     browser.wait("!location.hash.includes('at=') && tare.views.flame.focus === tare.graph.root")
     browser.press("u")
     assert browser.evaluate("tare.graph.mode") == "up"
@@ -245,7 +245,7 @@ def test_the_treemap_has_the_sites_of_sql(tare_module: Tare, browser: Browser, t
 def test_a_link_shows_the_same_view(browser: Browser, page: Path) -> None:
     browser.open(page)
     browser.evaluate("tare.change({view: 'table', measure: 'total.blocks', q: 'a|e', own: '1'})")
-    browser.evaluate("tare.later.settle()")
+    browser.settle()
     text = "document.getElementById('app').innerText"
     before, fragment = browser.evaluate(text), browser.evaluate("location.hash")
     browser.open(page, fragment)
@@ -415,7 +415,7 @@ def test_a_stack_of_10000_frames_draws(tare: Tare, browser: Browser) -> None:
     browser.evaluate("tare.views.flame.scroller.scrollTop = 1e9; tare.views.flame.draw()")
     browser.evaluate("tare.zoom(tare.views.flame.rows.at(-1)[0].box)")
     assert browser.evaluate("tare.views.flame.focus.depth") == 10_000
-    browser.evaluate("tare.later.settle()")  # the address changes after the next frame
+    browser.settle()
     fragment = browser.evaluate("location.hash")
     browser.open(page, fragment)
     assert browser.evaluate("tare.views.flame.focus.depth") == 10_000

@@ -220,7 +220,7 @@ def test_the_timeline_is_a_control(browser: Browser, threaded: Path) -> None:
     browser.press("ArrowLeft")
     before = browser.evaluate("tare.time().to")
     assert browser.evaluate("tare.store.lives.ends[tare.time().to]") < browser.evaluate("tare.store.facts.peak_ns")
-    browser.evaluate("history.back()")
+    browser.back()
     browser.wait(f"tare.time().to === {before + 1}")
     browser.press("t")
     browser.press("Escape")
