@@ -52,7 +52,8 @@ bool may_be_stopped(pid_t pid, pid_t thread) {
 
 std::uint64_t find_syscall_instruction(pid_t pid, const LoadedObjects& objects) {
   constexpr std::array<std::uint8_t, 2> kInstruction{0x0f, 0x05};
-  const std::uint64_t function = objects.address_in(*objects.defining("gnu_get_libc_version"), "syscall");
+  const LoadedObject* const libc = objects.defining("gnu_get_libc_version");  // its tables may change at any time
+  const std::uint64_t function = libc == nullptr ? 0 : objects.address_in(*libc, "syscall");
   std::array<std::uint8_t, 64> code{};
   if (function == 0 || !read_remote(pid, function, code.data(), code.size())) return 0;
   const auto found = std::ranges::search(code, kInstruction);
@@ -72,6 +73,13 @@ std::optional<RemoteThread> find_thread(pid_t pid, const LoadedObjects& objects,
     }
   }
   return std::nullopt;
+}
+
+// Another thread of the process may have put another file in its place, which a user without rights couldn't open for
+// writing.
+bool is_new_memory_file(int fd) {
+  struct stat status{};
+  return fd >= 0 && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0 && status.st_size == 0;
 }
 
 bool have_same_filters(pid_t pid) {
@@ -140,6 +148,7 @@ Injector::~Injector() {
 }
 
 Status Injector::remember_errno(std::uint64_t location_function) {
+  if (location_function == 0) return not_loaded(pid_, "its C library has no errno");
   const Result<std::uint64_t> at = thread_.call(location_function);
   if (!at) return at.error();
   if (read_remote(pid_, *at, &errno_, sizeof(errno_))) errno_at_ = *at;
@@ -182,7 +191,7 @@ Result<std::uint64_t> Injector::load_copy(const std::string& file, const std::st
   const std::string target = "/proc/" + std::to_string(pid_) + "/fd/" + std::to_string(*remote);
   const int to = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
   struct stat status{};
-  bool is_copied = from >= 0 && to >= 0 && ::fstat(from, &status) == 0;
+  bool is_copied = from >= 0 && is_new_memory_file(to) && ::fstat(from, &status) == 0;
   for (off_t done = 0; is_copied && done < status.st_size;) {
     is_copied = ::sendfile(to, from, &done, static_cast<std::size_t>(status.st_size - done)) > 0;
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tare::core {
@@ -32,10 +33,23 @@ struct LoadedObject {
   std::string soname;
 };
 
+// Of the kernel's list of a program's start (/proc/PID/auxv).
+struct ProgramStart {
+  std::uint64_t headers = 0;  // the executable's segments
+  std::uint64_t count = 0;
+  std::uint64_t loader = 0;
+  std::uint64_t vdso = 0;
+};
+
 class LoadedObjects {
  public:
   // Empty where the process has no loader (a static program), or where the loader hasn't finished.
   static std::optional<LoadedObjects> of(pid_t pid);
+  // After `most_reads`, everything else is unreadable: a process can link its tables to circles, or to long chains.
+  static std::optional<LoadedObjects> of(pid_t pid, const ProgramStart& start, std::size_t most_reads = kMostReads);
+  // The first object is the executable.
+  LoadedObjects(pid_t pid, std::uint64_t loader_base, std::vector<LoadedObject> objects)
+      : pid_(pid), loader_base_(loader_base), objects_(std::move(objects)) {}
 
   const std::vector<LoadedObject>& all() const { return objects_; }
   const LoadedObject* around(std::uint64_t address) const;
@@ -47,11 +61,26 @@ class LoadedObjects {
   std::uint64_t address_in(const LoadedObject& object, const std::string& symbol) const;
 
  private:
-  explicit LoadedObjects(pid_t pid) : pid_(pid) {}
+  // About 2 s.
+  static constexpr std::size_t kMostReads = 4'000'000;
+
+  bool read(std::uint64_t address, void* out, std::size_t bytes) const;
+  template <typename T>
+  std::optional<T> read_value(std::uint64_t address) const {
+    T value;
+    if (!read(address, &value, sizeof(value))) return std::nullopt;
+    return value;
+  }
+  std::string read_text(std::uint64_t address, std::size_t most) const;
+  std::optional<LoadedObject> object_of(std::uint64_t headers, std::size_t count, std::uint64_t bias) const;
+  std::optional<LoadedObject> object_at_header(std::uint64_t base) const;
+  void read_dynamic_section(std::uint64_t at, LoadedObject& object) const;
+  std::uint64_t bias_of_executable(const ProgramStart& start) const;
 
   pid_t pid_;
   std::uint64_t loader_base_ = 0;
   std::vector<LoadedObject> objects_;
+  mutable std::size_t reads_left_ = kMostReads;
 };
 
 }  // namespace tare::core
