@@ -18,7 +18,7 @@ packages_bench="valgrind $packages_build libbenchmark-dev libsystemd-dev libfmt-
   libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 heaptrack sqlite3 git python3.11 python3.11-dbg python3.11-venv
   libglib2.0-dev libgc-dev dwarves libc6-dbg"
 packages_nightly="$packages_test postgresql redis-server apache2 apache2-utils nginx-light subversion mmdebstrap default-jdk-headless nodejs rustc cargo golang-go sqlite3 emacs-nox gnuplot-nox
-  ffmpeg busybox graphicsmagick lld-19"
+  ffmpeg busybox graphicsmagick lld-19 lua5.4 ruby perl libtalloc2 libsqlite3-0"
 packages_spark="default-jdk-headless"
 packages_wheel="$packages_build mmdebstrap"
 packages_account="redis-server nginx-light php-cli postgresql chromium default-jdk-headless nodejs rustc libreoffice-writer-nogui

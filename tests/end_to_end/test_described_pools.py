@@ -95,6 +95,41 @@ def test_pools_have_names_and_stacks(tare: Tare, program: Program) -> None:
     assert {row["function"] for row in rows} == {"work", "main"}
 
 
+def test_the_account_divides_the_memory_of_pools(tare: Tare, program: Program) -> None:
+    (tare.folder / "f.toml").write_text(DESCRIPTION)
+    trace = tare.record(program(SOURCE, "-rdynamic"), options=("--allocators", "f.toml"))
+    account = tare.report(trace)["account"]
+    (sums,) = tare.sql(
+        trace,
+        "select sum(usable_bytes * peak_blocks) filter (api = 'pool block')::bigint as used,"
+        " sum(usable_bytes * peak_blocks) filter (api = 'pool memory')::bigint as free from site_sizes",
+    )
+    held = sums["used"] + sums["free"]
+    assert account["pools"] == {"held_bytes": held, "used_bytes": sums["used"], "free_bytes": sums["free"]}
+    assert 0 < sums["free"] < held
+    parts = {part["name"]: part for part in account["parts"]}
+    assert parts["free in pools"]["bytes"] == sums["free"]
+    assert not parts["free in pools"]["exact"]
+    plain = tare.report(tare.record(program(SOURCE, "-rdynamic"), name="plain.tare"))["account"]
+    assert plain["pools"] is None
+    assert "free in pools" not in {part["name"] for part in plain["parts"]}
+
+
+def test_a_sample_has_a_line_about_pools(tare: Tare, program: Program) -> None:
+    (tare.folder / "f.toml").write_text(DESCRIPTION)
+    path = program(SOURCE, "-rdynamic")
+    options = ("run", "--allocators", "f.toml", "-o", "s.tare")
+    done = tare(*options, "--sample", "4K", "--", path, "4")
+    assert done.returncode == 0, done.stderr
+    line = "tare: allocator testpool: with --sample, blocks of its pools aren't recorded: "
+    assert [each.startswith(line) for each in done.stderr.splitlines()].count(True) == 1, done.stderr
+    rows = tare.sql(tare.folder / "s.tare", "select distinct api from site_sizes where total_blocks > 0")
+    assert rows
+    assert not {row["api"] for row in rows} & {"pool block", "pool memory"}
+    check_sound(tare, tare.folder / "s.tare")
+    assert "--sample" not in tare(*options, "--", path, "4").stderr
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [

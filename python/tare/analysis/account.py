@@ -42,6 +42,17 @@ class Part(NamedTuple):
         return self.least_bytes == self.most_bytes
 
 
+class Pools(NamedTuple):
+    """Memory of pools that the program registers or a description names, when the heap had its peak."""
+
+    used_bytes: int  # of their blocks
+    free_bytes: int  # the rest: free, headers of blocks, remainders of pieces
+
+    @property
+    def held_bytes(self) -> int:
+        return self.used_bytes + self.free_bytes
+
+
 class Account(NamedTuple):
     peak_rss_bytes: int  # the program's: without the recorder's memory
     recorder_bytes: int  # already subtracted
@@ -49,6 +60,7 @@ class Account(NamedTuple):
     source: Source
     huge_page_bytes: int | None = None  # of all parts: on huge pages; None: unknown
     page_table_bytes: int | None = None  # beside the RSS; None: unknown
+    pools: Pools | None = None  # None: the program has none
 
     @property
     def unexplained_bytes(self) -> int:
@@ -62,8 +74,8 @@ class Account(NamedTuple):
 
     @property
     def blocks_share(self) -> float:
-        """The share of live blocks in the peak RSS; 1 where the bound exceeds it."""
-        blocks = sum(part.bytes for part in self.parts if part.name == "blocks")
+        """The share of live blocks and pools in the peak RSS; 1 where the bound exceeds it."""
+        blocks = sum(part.bytes for part in self.parts if part.name in ("blocks", FREE_IN_POOLS))
         return min(1.0, blocks / self.peak_rss_bytes) if self.peak_rss_bytes else 1.0
 
 
@@ -107,10 +119,37 @@ def account(recording: Recording) -> Account | None:
         gross = min(round(recording.moments["peak"].gross_bytes), peak_rss)
         if _sum(parts) < min(ENOUGH_SEEN * peak_rss, gross):
             parts, source = [Part("blocks", gross, 0, gross)], Source.BLOCKS
+    pools = pools_at_peak(recording)
+    if pools is not None:
+        parts = _with_pools(parts, pools)
     parts.sort(key=lambda part: -part.bytes)
     # The kernel notes the greatest RSS from time to time: smaps may list a little more.
     peak_rss = max(peak_rss, _sum(parts))
-    return Account(peak_rss, recorder, parts, source, process["huge_page_bytes"], process["page_table_bytes"])
+    return Account(peak_rss, recorder, parts, source, process["huge_page_bytes"], process["page_table_bytes"], pools)
+
+
+def pools_at_peak(recording: Recording) -> Pools | None:
+    """The blocks of malloc that contain a pool's memory have only the bytes that their pools didn't get."""
+    recording.database.use("site_sizes")
+    (rows, used, free) = recording.database.row(
+        "select count(*), coalesce(sum(case when api = 'pool block' then usable_bytes * peak_blocks end), 0),"
+        " coalesce(sum(case when api = 'pool memory' then usable_bytes * peak_blocks end), 0)"
+        " from site_sizes where api in ('pool block', 'pool memory')"
+    )
+    return Pools(round(used), round(free)) if rows else None
+
+
+def _with_pools(parts: list[Part], pools: Pools) -> list[Part]:
+    """Splits the blocks. The program may have touched nothing of the pools' free memory."""
+    divided = []
+    for part in parts:
+        if part.name != "blocks":
+            divided.append(part)
+            continue
+        free = min(pools.free_bytes, part.bytes)
+        divided.append(Part(part.name, part.bytes - free, max(0, part.least_bytes - free), part.most_bytes))
+        divided.append(Part(FREE_IN_POOLS, free, 0, free))
+    return divided
 
 
 def _sum(parts: list[Part]) -> int:
@@ -143,6 +182,7 @@ def _from_snapshot(recording: Recording) -> list[Part]:
 _SHARED = ("/dev/zero", "/memfd:", "/SYSV", "/dev/shm/")
 
 FREE = "free in the allocator"
+FREE_IN_POOLS = "free in pools"
 _LABELS = {"mapping": "own mappings", "shared": "shared memory", "file": "files", "stack": "stacks", "other": "other"}
 
 
@@ -162,7 +202,7 @@ def _from_reading(recording: Recording, peak_rss: int) -> list[Part]:
     blocks = min(gross, heap)
     parts = [Part("blocks", blocks + grown, least, min(gross, heap + spread) + grown)]
     parts.append(Part(FREE, heap - blocks, max(0, heap - spread - gross), heap + spread - least))
-    mapped = min(max(0, peak_rss - _reading_bytes(recording) - grown), _mapped_since_reading(recording))
+    mapped = min(max(0, peak_rss - _reading_bytes(recording) - grown), _mapped_beside_reading(recording))
     for kind, label in _LABELS.items():
         size = process[f"rss_{kind}_bytes"] or 0
         margin, more = (spread, mapped) if kind == "mapping" else (0, 0)
@@ -171,17 +211,20 @@ def _from_reading(recording: Recording, peak_rss: int) -> list[Part]:
     return parts
 
 
-def _mapped_since_reading(recording: Recording) -> int:
-    """By how much the program's own mappings grew at most after the reading; it may have touched nothing of that."""
+def _mapped_beside_reading(recording: Recording) -> int:
+    """By how much the program's own mappings were larger at most, before the reading or after it; it may have touched nothing of that.
+
+    A busy machine's launcher may find the program only after it has unmapped most of its memory.
+    """
     read_ns = recording.process["rss_read_ns"]
     if read_ns is None:
         return 0
     recording.database.use("timeline")
-    (before, most) = recording.database.row(
+    (at_reading, most) = recording.database.row(
         f"select (select mapped_bytes from timeline where time_ns <= {read_ns} order by time_ns desc limit 1),"
-        f" (select max(mapped_bytes) from timeline where time_ns >= {read_ns})"
+        " (select max(mapped_bytes) from timeline)"
     )
-    return max(0, int(most or 0) - int(before or 0))
+    return max(0, int(most or 0) - int(at_reading or 0))
 
 
 def _gross_before(recording: Recording, heap: int) -> int:

@@ -43,6 +43,13 @@ def lines(recording: Recording, width: int) -> Iterator[str]:
         else ""
     )
     yield from wrapped(f"peak RSS {human_bytes(whole)}: {', '.join(parts)}{beside}", width)
+    pools = found.pools
+    if pools and pools.held_bytes >= _LEAST_SHARE * whole:
+        yield from wrapped(
+            f"  pools held {human_bytes(pools.held_bytes)} at the heap's peak: {human_bytes(pools.used_bytes)} in blocks,"
+            f" {human_bytes(pools.free_bytes)} free or headers",
+            width,
+        )
     if advice := way_to_see_more(recording, found):
         yield from wrapped(f"  {advice}", width)
 
@@ -77,4 +84,11 @@ def as_json(recording: Recording) -> dict[str, Any] | None:
         "unexplained_bytes": found.unexplained_bytes,
         "huge_page_bytes": found.huge_page_bytes,
         "page_table_bytes": found.page_table_bytes,
+        "pools": None
+        if found.pools is None
+        else {
+            "held_bytes": found.pools.held_bytes,
+            "used_bytes": found.pools.used_bytes,
+            "free_bytes": found.pools.free_bytes,
+        },
     }

@@ -92,6 +92,18 @@ void end_blocks(Thread* thread, std::uint32_t number) {
 // The number of a known pool; 0: it isn't known.
 std::uint32_t find_pool(std::uint64_t pool) { return pool < kLeastAddress ? 0 : described_pools.find(pool); }
 
+// Once a process, a line about blocks that a sample lacks.
+TARE_COLD void note_sample(const PoolAllocator& allocator) {
+  static std::atomic<bool> noted{false};
+  if (noted.load(std::memory_order_relaxed) || noted.exchange(true, std::memory_order_relaxed)) return;
+  char line[kForeignNoteBytes];
+  Text text(line, sizeof line);
+  text.add(trace::kForeignNotice).add(allocator.name);
+  text.add(": with --sample, blocks of its pools aren't recorded: the sample has the pools' blocks of malloc");
+  Notice notice;
+  recorder.leave_notice(notice, recorder.program(), line);
+}
+
 // Once a process, a line about pools that have no number.
 TARE_COLD void note_lack_of_numbers(const PoolAllocator& allocator) {
   static std::atomic<bool> noted{false};
@@ -125,6 +137,7 @@ std::uint32_t find_or_begin(Thread* thread, const PoolAllocator& allocator, std:
 
 void* record_block_of_pool(const StartState& start, const PoolAllocator& allocator, std::uint64_t pool,
                            std::uint64_t bytes, BlockSize size, const ForeignCall& call) {
+  if (TARE_UNLIKELY(recorder.sampling()) && recorder.alive()) note_sample(allocator);
   if (ready_thread(start) == nullptr) return call.perform(call.context);
   void* const block = perform_within(start, call);
   Thread* const thread = ready_thread(start);  // another recording may have begun

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from handmade import Handmade
-from tare.analysis.account import Source, account, way_to_see_more
+from tare.analysis.account import Pools, Source, account, way_to_see_more
+from tare.reports.account import lines
 
 MIB = 1 << 20
 
@@ -186,3 +187,49 @@ def test_mappings_made_after_the_reading_may_be_the_rest(made: Handmade) -> None
     parts = {part.name: (part.bytes / MIB, part.least_bytes / MIB, part.most_bytes / MIB) for part in found.parts}
     assert parts["own mappings"] == (75, 50, 75)
     assert found.unexplained_bytes == 13 * MIB
+
+
+def test_mappings_unmapped_before_the_reading_may_be_the_rest(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), 1008, 1016, total=1024, peak=1024)
+    resident(made, 100 * MIB)
+    read(made, heap=2, gross=1, mapping=50, file=10)
+    made._process["rss_read_ns"] = 500
+    for time_ns, mapped in ((200, 70), (300, 79), (400, 55), (600, 40)):
+        made.tables["timeline"].append({"time_ns": time_ns, "mapped_bytes": mapped * MIB})
+    found = account(made.recording())
+    assert found is not None
+    parts = {part.name: (part.bytes / MIB, part.least_bytes / MIB, part.most_bytes / MIB) for part in found.parts}
+    assert parts["own mappings"] == (74, 50, 74)
+    assert found.unexplained_bytes == 14 * MIB
+
+
+def test_free_memory_of_pools_is_a_part(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), 1008, 1016, total=5 * 1024, peak=5 * 1024)
+    made.blocks(made.stack("g", "main"), 4096, 4096, total=768, peak=512, header=0, api="pool block")
+    made.blocks(made.stack("h", "main"), 4096, 8184, total=128, peak=128, api="pool memory")
+    resident(made, 12 * MIB)
+    read(made, heap=9, gross=8, file=3)
+    recording = made.recording()
+    found = account(recording)
+    assert found is not None
+    assert found.pools == Pools(2 * MIB, 128 * 8184)
+    assert found.pools.held_bytes == 2 * MIB + 128 * 8184
+    parts = {part.name: (part.bytes, part.least_bytes, part.most_bytes) for part in found.parts}
+    assert parts["free in pools"] == (128 * 8184, 0, 128 * 8184)
+    assert parts["blocks"][0] == 8 * MIB - 128 * 8184
+    assert parts["free in the allocator"][0] == 1 * MIB
+    assert found.unexplained_bytes == 0
+    text = " ".join(" ".join(lines(recording, 200)).split())
+    assert "free in pools at most 1.00 MiB (8.3%)" in text
+    assert "pools held 3.00 MiB at the heap's peak: 2.00 MiB in blocks, 1.00 MiB free or headers" in text
+
+
+def test_a_program_without_pools_has_no_line_about_them(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), 1008, 1016, total=1024, peak=1024)
+    resident(made, 12 * MIB)
+    read(made, heap=2, gross=1, file=3)
+    recording = made.recording()
+    found = account(recording)
+    assert found is not None
+    assert found.pools is None
+    assert "pools" not in " ".join(lines(recording, 200))
