@@ -19,6 +19,7 @@ _NARROW = (
     "(site_blocks >= 10 or site_requested_bytes >= 65536) and site_requested_bytes >= 64"
     " and site_narrow_blocks >= 0.95 * site_blocks"
 )
+_PAGE_BYTES = 4096
 # A change of the line changes the blocks of all its sites. So sites of a narrow site's line are judged with it, if 90 % of the line's blocks are narrow:
 # of jansson's arrays, 42 of 216 thousand are of a second site, 74 % of them narrow.
 _CLAIMS = f"""
@@ -59,6 +60,8 @@ select z.size_id, z.stack_id, z.peak_blocks as blocks,
             else z.byte_ns * s.in_all / ((z.usable_bytes + z.header_bytes) * z.total_blocks) end as byte_ns,
        s.calls,
        case when z.api = 'calloc' then cast(0 as double) else s.narrow_peak end as narrow_peak, s.narrow_total, s.pages,
+       case when z.api = 'calloc' or s.narrow_total <= 0 then cast(0 as double)
+            else s.narrow_peak * least(1, s.pages * {_PAGE_BYTES} / s.narrow_total) end as untouched_peak,
        s.narrow_blocks, s.requested_total, s.mark, s.smallest, s.largest, case when z.api = 'calloc' then s.calls else cast(0 as double) end as zeroed,
        {", ".join(f"s.{name}" for name in _COUNTS)}
 from seen s join site_sizes z on z.size_id = s.size_id
@@ -67,7 +70,6 @@ where {NOT_EMERGENCY_POOL}
 
 
 _INLINE_BYTES = 256  # up to so many bytes are stored in the object or on the stack
-_PAGE_BYTES = 4096
 
 
 def _serving(evidence: Evidence) -> int:
@@ -174,16 +176,13 @@ def _advise(evidence: Evidence) -> Advice:
 
 
 def _saves(evidence: Evidence) -> Saving:
-    """Unwritten whole pages were never resident without the recorder, which fills blocks."""
+    """Unwritten whole pages were never resident without the recorder, which fills blocks. Their share is that of each size at the peak: nasm's
+    wrapper of malloc made many blocks of 512 bytes that soon ended, and two of 64 KiB that lived at the peak."""
     calls, saved = evidence["calls"], _saved_peak(evidence)
     if not calls:
         return Saving("one function", 0.0)
     serving = _serving(evidence)
-    untouched = (
-        saved * min(1.0, evidence["pages"] * _PAGE_BYTES / evidence["narrow_total"])
-        if evidence["narrow_total"]
-        else 0.0
-    )
+    untouched = saved * evidence["untouched_peak"] / evidence["narrow_peak"] if evidence["narrow_peak"] else 0.0
     saved_calls = evidence["within_0"] if serving == 0 else 0.9 * calls if serving <= _INLINE_BYTES else 0.0
     effort: Effort = "one function" if serving == 0 else "a type" if serving <= _INLINE_BYTES else "one line"
     return Saving(
@@ -214,7 +213,16 @@ LENS = Lens(
     claims=_CLAIMS,
     evidence={
         name: f"sum({name})"
-        for name in (*_COUNTS, "narrow_peak", "narrow_total", "narrow_blocks", "requested_total", "pages", "zeroed")
+        for name in (
+            *_COUNTS,
+            "narrow_peak",
+            "narrow_total",
+            "untouched_peak",
+            "narrow_blocks",
+            "requested_total",
+            "pages",
+            "zeroed",
+        )
     }
     | {"mark": "max(mark)", "smallest": "min(smallest)", "largest": "max(largest)"},
     shown="calls >= 1 and (narrow_peak >= greatest(4096, 0.001 * $gross_peak)"

@@ -143,3 +143,17 @@ def test_one_content_everywhere_may_be_a_benchmarks_input(
     (finding,) = made.recording().findings(lenses.load("duplicates"))
     assert finding.confidence == confidence
     assert ("benchmark's constant input" in finding.remedy_in("C")) == (confidence == "medium")
+    assert (finding.saving.peak_bytes is None) == (confidence == "medium")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "copies", "counts"), [(100, 79, False), (100, 80, True), (89, 70, True), (100, 100, True)]
+)
+def test_copies_that_differ_at_their_end_were_changed_in_place(
+    made: Handmade, blocks: int, copies: int, *, counts: bool
+) -> None:
+    """Of dot's records of edges half were copies no more. With fewer known ends, nothing follows."""
+    shape = made.blocks(made.stack("make_aux_edge@a.c:1"), 2000, 2000, total=100, peak=100)
+    ended(made, shape, copies=copies, contents=4, blocks=blocks)
+    made.snapshot("peak", [(shape, 4096 + 2008 * i, {"digest": i % 4}) for i in range(100)])
+    assert bool(made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all")) is counts

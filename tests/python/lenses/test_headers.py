@@ -33,3 +33,14 @@ def test_many_sizes_that_come_and_go_predict_no_gain() -> None:
         (finding,) = other.recording().ledger.findings(lenses.load("headers"))
         assert bool(finding.saving.peak_bytes) is gains, (sizes, total)
         assert ("the gain is unknown" in finding.remedy_in("C")) is not gains
+
+
+def test_slabs_of_each_size_cost_a_page() -> None:
+    """Three sizes that share a cell of 24 bytes cost one page, and three cells cost three."""
+    for requests, cells in (((17, 20, 24), 1), ((24, 40, 56), 3)):
+        other = Handmade()
+        stack = other.stack("copy@a.c:1", "main")
+        for requested in requests:
+            other.blocks(stack, requested, requested + (8 - requested % 8) % 8, total=1000, peak=1000)
+        (finding,) = other.recording().ledger.findings(lenses.load("headers"))
+        assert finding.saving.peak_bytes == 3 * 8 * 1000 - 4096 * cells

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handmade import Handmade
+from handmade import PROCESS, Handmade
 from tare import lenses
 
 
@@ -55,3 +55,14 @@ def test_of_unknown_blocks_nothing_is_claimed(made: Handmade) -> None:
 def test_large_blocks_full_of_zeros_may_have_been_written(made: Handmade) -> None:
     buffers(made, steps=10, mark=0, high_water_bytes=0)
     assert made.with_contents().recording().ledger.findings(lenses.load("headroom"), all_claims="all") == []
+
+
+def test_buffers_that_were_written_near_the_peak_return_nothing(made: Handmade) -> None:
+    """A quarter of them were: a snapshot found them changed."""
+    shape = buffers(made, steps=10)
+    made.snapshot("peak", [(shape, 65552 * i, {"high_water_bytes": 40_000, "last_write_ns": time}) for i, time in enumerate(
+        (PROCESS["peak_time_ns"], PROCESS["peak_time_ns"] - 1, 5, None, None, None, None, PROCESS["peak_time_ns"]))])  # fmt: skip
+    (finding,) = made.with_contents().recording().ledger.findings(lenses.load("headroom"))
+    assert finding.bytes_peak == 233_216
+    assert finding.saving.peak_bytes == 0.75 * 233_216
+    assert "56.9 KiB of that is in buffers that were still written near the peak" in finding.remedy_in("C++")

@@ -209,3 +209,25 @@ def test_other_sites_of_the_line_change_with_it(seen: Handmade) -> None:
 def test_a_line_with_many_full_blocks_changes_only_where_they_are_few(seen: Handmade) -> None:
     _arrays(seen, 174_000, 82_000, 31_000)
     assert _by_line(seen).saving.peak_bytes == pytest.approx(174_000 * 0.99 * 40), "16 bytes serve those of the first"
+
+
+def test_pages_that_were_never_touched_are_those_of_the_peaks_blocks(seen: Handmade) -> None:
+    """nasm's wrapper of malloc made many small blocks that soon ended, and large ones that lived at the peak."""
+    stack = seen.stack("nasm_malloc", "main")
+    small = seen.blocks(stack, 1024, 1032, total=10_000)
+    large = seen.blocks(stack, 65_536, 65_544, total=10, peak=10)
+    partly(seen, small, 16, 10_000 * 1008.0, within_16=10_000)
+    partly(seen, large, 16, 10 * 65_520.0, within_16=10, unwritten_peak_bytes=655_200.0, unwritten_pages=10 * 15)
+    for row in seen.tables["written"]:
+        row |= {
+            "narrow_blocks": row["ended_blocks"],
+            "site_blocks": 10_010.0,
+            "site_narrow_blocks": 10_010.0,
+            "site_requested_bytes": 1024,
+        }
+    (finding,) = findings(seen)
+    saving = finding.saving
+    assert saving.peak_bytes is not None and saving.untouched_bytes > 0
+    assert saving.untouched_bytes / (saving.peak_bytes + saving.untouched_bytes) == pytest.approx(
+        10 * 15 * 4096 / 655_200
+    )

@@ -70,3 +70,14 @@ def test_few_pointers_may_be_cases_of_a_union(made: Handmade) -> None:
         made.pointers(1, shape, pointers=pointers, fields=2, packed=32, packed_gross=40)
     found = made.recording().ledger.findings(lenses.load("wide-pointers"))
     assert [each.confidence for each in sorted(found, key=lambda each: each.site_id)] == ["medium", "low"]
+
+
+def test_pointers_into_the_middle_of_blocks_save_nothing(made: Handmade) -> None:
+    """Of std::vector's three pointers only the first is the start of a block."""
+    nodes(made, packed=32, packed_gross=40)
+    for row in made.tables["pointer_words"]:
+        row["start_pointers"], row["interior_pointers"] = 500.0, 1500.0
+    (finding,) = made.recording().ledger.findings(lenses.load("wide-pointers"), all_claims="all")
+    assert finding.bytes_peak == 1000 * (48 - 40) / 4
+    assert "10% of the words" in finding.remedy_in("C++")
+    assert finding.confidence == "low"

@@ -28,7 +28,7 @@ def test_a_lower_bound_is_marked(made: Handmade) -> None:
 def test_a_sampled_gain_has_its_error() -> None:
     made = Handmade(sample_bytes=524_288)
     made.blocks(made.stack("node", "main"), 24, 24, total=2730 * 25, peak=2730 * 25, weight=2730.0)
-    assert any("about 533 KiB +-20%" in line for line in lines(made))
+    assert any("about 529 KiB +-20%" in line for line in lines(made))
 
 
 def test_a_report_names_the_callers_of_a_line(made: Handmade) -> None:

@@ -23,7 +23,7 @@ def test_it_says_who_how_much_what_and_where(busy: Handmade) -> None:
         "slop 394 KiB, headers 159 KiB",
         "1. peak -27.6%  arena_grow arena.c:40",
         "394 KiB (exact); slop; clownshoe; one line; confidence high",
-        "2. peak -11.0%  new_node tree.c:9",
+        "2. peak -10.7%  new_node tree.c:9",
         "below 1% of both: churn 1, growth 1",
         "largest at the peak: arena_grow arena.c:40 56%",
         f"not looked for: {', '.join(names_that_need('snapshots'))} (tare run",
