@@ -13,14 +13,15 @@
 // is constexpr, allocates nothing, and may be called from any thread. Header only, C++20, no dependencies.
 //
 // Tested here against the real ones: glibc 2.36, jemalloc 5.3, mimalloc 2.0.9, gperftools 2.10 (every size up to 64
-// KiB, samples up to 64 MiB). The others follow their sources and were not run: mozjemalloc, mimalloc 3, snmalloc 2,
-// Scudo (LLVM 15 on), PartitionAlloc, Google's TCMalloc (8 KiB pages), macOS' libmalloc, and jemalloc as Firefox had it
-// in 2011. `make check-size-models` compares the models with the allocators that are installed, size by size, and
-// prints their versions.
+// KiB, samples up to 64 MiB), musl 1.2.3 (22 sizes). The others follow their sources and were not run: mozjemalloc,
+// mimalloc 3, snmalloc 2, Scudo (LLVM 15 on), PartitionAlloc, Google's TCMalloc (8 KiB pages), macOS' libmalloc, and
+// jemalloc as Firefox had it in 2011. `make check-size-models` compares the models with the allocators that are
+// installed, size by size, and prints their versions.
 //
 // Deviations: glibc hands out up to 16 bytes more if the rest of a free chunk would be too small for a chunk, and
 // raises its threshold for mappings of their own (128 KiB) as such blocks are freed. Large blocks of all allocators may
-// be larger when a cached extent is used again.
+// be larger when a cached extent is used again. musl serves the first blocks of a size with the next class, and some by
+// mappings of their own.
 #pragma once
 
 #include <algorithm>
@@ -152,6 +153,21 @@ constexpr SizeClass scudo_android(std::size_t n) {
   return scudo(n, listed(kScudoAndroidClasses, round_up(n, 16) + 16, kPage), kScudoAndroidClasses.back());
 }
 
+// In units of 16 bytes. 4 bytes of each slot are the next block's header; a mapping of its own has 16 more in front.
+inline constexpr std::array<std::size_t, 48> kMuslClasses{
+    1,   2,   3,   4,    5,    6,    7,    8,    9,    10,   12,   15,   18,   20,   25,   31,
+    36,  42,  50,  63,   72,   84,   102,  127,  146,  170,  204,  255,  292,  340,  409,  511,
+    584, 682, 818, 1023, 1169, 1364, 1637, 2047, 2340, 2730, 3276, 4095, 4680, 5460, 6552, 8191};
+
+// malloc_usable_size returns n there, too.
+constexpr SizeClass musl(std::size_t n) {
+  const std::size_t slot = n + 4 <= 16 * kMuslClasses.back()
+                               ? 16 * listed(kMuslClasses, round_up(std::max<std::size_t>(n + 4, 1), 16) / 16, 1)
+                               : round_up(n + 20, kPage);
+  if (slot <= 16 * kMuslClasses.back()) return {n, slot - 4, slot, 4, "slot"};
+  return {n, slot - 20, slot, 20, "mmapped"};
+}
+
 constexpr SizeClass partition_with(std::size_t n, std::size_t linear, int steps) {
   constexpr std::size_t kLargestBucket = 960 * kKiB;
   if (n > kLargestBucket) return whole_slot(round_up(n, kPage), "direct-mapped");
@@ -252,6 +268,7 @@ constexpr SizeClass macos(std::size_t n) {
   X(partition_dense, "partition-dense", "Chromium's PartitionAlloc at 938956eb, dense buckets")  \
   X(tcmalloc, "tcmalloc", "Google's TCMalloc at fce3f55d, 8 KiB pages")                          \
   X(gperftools, "gperftools", "gperftools 2.10's tcmalloc, 8 KiB pages")                         \
+  X(musl, "musl", "musl 1.2.1 to 1.2.5 (mallocng): 4 bytes before each block")                   \
   X(macos, "macos", "libmalloc of macOS 10.15 to 14 on arm64: 16s to 1,008 bytes, then 512s to 32 KiB")
 
 namespace size_models {

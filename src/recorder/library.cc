@@ -7,6 +7,7 @@
 #include "recorder/recorder.h"
 #include "recorder/unwind/definitions.h"
 #include "recorder/unwind/own_memory.h"
+#include "recorder/unwind/stack_memory.h"
 
 extern "C" {
 extern char** environ;
@@ -21,6 +22,7 @@ namespace {
 __attribute__((constructor(101))) void on_load() {
   list_zeroed_data(__bss_start, _end);
   remember_objects_at_start();
+  find_stack_end(environ);
   recorder.start(environ);
   look_up_operators();
   recorder.find_foreign_allocators();

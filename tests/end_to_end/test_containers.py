@@ -65,6 +65,23 @@ def started(process: subprocess.Popen[str]) -> int:
     raise AssertionError("the program didn't start")
 
 
+@pytest.fixture
+def alpine_root(tare: Tare) -> Path:
+    """A root folder with musl and nothing else, as a container of Alpine Linux has; the recorder is mounted in."""
+    compiler, loader = shutil.which("musl-gcc"), Path("/lib/ld-musl-x86_64.so.1")
+    if compiler is None or not loader.exists():
+        pytest.skip("musl-tools isn't installed")
+    root = tare.folder / "root"
+    for folder in ("lib", "proc", "dev/shm", "tmp", "tare"):
+        (root / folder).mkdir(parents=True)
+    shutil.copy(loader, root / "lib")
+    shutil.copy(library_of(tare), root / "tare")
+    source = Path(__file__).parent / "programs/steady.c"
+    flags = ["-O1", "-g", "-pthread", "-Wl,--eh-frame-hdr", "-Wl,--build-id"]
+    subprocess.run([compiler, *flags, str(source), "-o", str(root / "steady")], check=True)
+    return root
+
+
 def folders_of(pid: int) -> list[str]:
     return [name for name in os.listdir(f"/proc/{pid}/root/dev/shm") if name.startswith("tare-")]
 
@@ -88,6 +105,29 @@ def test_a_process_in_a_container_is_attached_to_from_outside(
     assert snapshot["blocks"] >= 999
     text = tare("report", "0.tare", env={"TARE_SYMBOLS": ""})
     assert "/mnt/steady: it doesn't exist here" in " ".join(text.stdout.split())
+
+
+def test_a_container_of_alpine_is_attached_to_from_a_host_with_glibc(tare: Tare, alpine_root: Path) -> None:
+    mounts = f"mount -t proc none {alpine_root}/proc && mount -t tmpfs -o size=64m none {alpine_root}/dev/shm"
+    preloaded = "LD_PRELOAD=/tare/libtare-record.so TARE_START_PAUSED=1"
+    process = subprocess.Popen(
+        [*OTHER_MOUNTS, "sh", "-c", f"{mounts} && {preloaded} exec chroot {alpine_root} /steady /count"],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        done = tare("attach", str(started(process)), "-o", "a.tare", "--for", "1", "--snapshots")
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, 9)
+        process.communicate()
+    assert done.returncode == 0, done.stderr
+    assert "main steady.c" in done.stderr
+    (facts,) = tare.sql(tare.folder / "a.tare", "select * from process")
+    assert facts["allocator"] == "musl"
+    assert facts["events"] > 1000
+    assert facts["impossible_events"] == facts["dropped_events"] == 0
 
 
 def report(tare: Tare, name: str, env: dict[str, str]) -> dict[str, list[dict[str, object]]]:

@@ -353,7 +353,7 @@ std::vector<LiveBlock> ReplayEngine::live_blocks() const {
     LiveBlock& block = blocks.emplace_back();
     block.address = address;
     block.requested_bytes = std::min(facts.requested_bytes, kMostBytes);
-    block.usable_bytes = std::min(facts.usable_bytes, kMostBytes);
+    block.usable_bytes = own_bytes(info_.allocator, facts);
     block.shape = live.is_inherited() ? trace::kNoShape : static_cast<trace::ShapeId>(shape);
     block.birth = live.birth();
   });

@@ -16,14 +16,22 @@ namespace tare::core {
 inline constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;
 
 // Bytes that the allocator puts before each block, beyond malloc_usable_size. glibc: 8, or 16 if the block is a mapping
-// of its own. Its chunks are multiples of 16, so the usable size decides which (16k + 8, or 16k). jemalloc, mimalloc,
-// tcmalloc and pymalloc keep their metadata elsewhere.
+// of its own. Its chunks are multiples of 16, so the usable size decides which (16k + 8, or 16k). musl: 4, or 20 if the
+// block is a mapping of its own, as those larger than the largest slot are. jemalloc, mimalloc, tcmalloc and pymalloc
+// keep their metadata elsewhere.
 constexpr std::uint64_t header_bytes(trace::AllocatorKind allocator, trace::AllocApi api, std::uint64_t usable_bytes) {
-  if (allocator != trace::AllocatorKind::Glibc || trace::is_foreign(api)) return 0;
+  if (trace::is_foreign(api)) return 0;
+  if (allocator == trace::AllocatorKind::Musl) return usable_bytes <= 131'052 ? 4 : 20;
+  if (allocator != trace::AllocatorKind::Glibc) return 0;
   return usable_bytes % 16 == 8 ? 8 : 16;
 }
 inline std::uint64_t header_bytes(trace::AllocatorKind allocator, const trace::Shape& shape) {
   return header_bytes(allocator, shape.api, shape.usable_bytes);
+}
+
+// Bytes from the block's start on that are its own, and no other block's: musl may start a block later in its slot.
+inline std::uint64_t own_bytes(trace::AllocatorKind allocator, const trace::Shape& shape) {
+  return std::min(allocator == trace::AllocatorKind::Musl ? shape.requested_bytes : shape.usable_bytes, kMostBytes);
 }
 
 // Blocks ended within so many allocations of their birth; the last class is everything later.

@@ -16,7 +16,13 @@ std::vector<const SizeModel*> candidates(std::string_view allocator) {
   if (allocator == "jemalloc") return {&jemalloc, &mozjemalloc, &jemalloc_2011};
   if (allocator == "mimalloc") return {&mimalloc2, &mimalloc3};
   if (allocator == "tcmalloc") return {&gperftools, &tcmalloc};
+  if (allocator == "musl") return {&musl};
   return {};
+}
+
+// As the recorder counts it: musl's malloc_usable_size hides the slot, which the recorder reads.
+std::int64_t usable_bytes_of(const SizeModel& model, const SizeClass& taken) {
+  return static_cast<std::int64_t>(&model == &size_models::musl ? taken.capacity_bytes : taken.usable_bytes);
 }
 
 bool is_of_pool(std::int32_t api_code) { return api_code == kPoolBlockWord || api_code == kPoolMemoryWord; }
@@ -48,7 +54,7 @@ const SizeModel* model_of(const Tables& tables) {
     for (std::size_t row = 0; row < sizes.rows(); ++row) {
       if (!is_modelled(row)) continue;
       const SizeClass taken = size_class(*model, static_cast<std::size_t>(requested.ints[row]));
-      if (static_cast<std::int64_t>(taken.usable_bytes) == usable.ints[row]) fitting += blocks.ints[row];
+      if (usable_bytes_of(*model, taken) == usable.ints[row]) fitting += blocks.ints[row];
     }
     if (best == nullptr || fitting > best_blocks) {
       best = model;
@@ -99,7 +105,7 @@ Table size_classes_of(std::vector<std::int64_t> requested, const SizeModel* mode
     const auto n = static_cast<std::size_t>(bytes);
     const SizeClass taken = size_class(*model, n);
     table.add(requested_bytes, bytes);
-    table.add(usable_bytes, static_cast<std::int64_t>(taken.usable_bytes));
+    table.add(usable_bytes, usable_bytes_of(*model, taken));
     table.add(class_below_bytes, static_cast<std::int64_t>(class_below(*model, n)));
     table.add(clownshoe, std::int64_t{is_clownshoe(*model, n) ? 1 : 0});
     table.add(class_name, taken.name);

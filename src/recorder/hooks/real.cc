@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "recorder/hooks/musl_functions.h"
+#include "recorder/hooks/musl_slots.h"
 #include "recorder/unwind/definitions.h"
 
 // glibc's own entry points: with them glibc's heap is reached without the hooks even where a program's symbols get in
@@ -62,7 +64,7 @@ Allocator identify_allocator(const Definition (&definitions)[kWanted]) {
   const auto lies_beside_malloc = [&](Wanted which) {
     return definitions[which].address != nullptr && definitions[which].object == malloc.object;
   };
-  Allocator found{trace::AllocatorKind::Unknown, malloc.path, malloc.object, false, false};
+  Allocator found{trace::AllocatorKind::Unknown, malloc.path, malloc.object, false, false, false};
   const bool has_glibc = &gnu_get_libc_version != nullptr;
   const void* glibc = has_glibc ? object_around(reinterpret_cast<void*>(&gnu_get_libc_version)) : nullptr;
   if (glibc != nullptr && found.base == glibc) {
@@ -89,9 +91,10 @@ __thread bool asking_usable_bytes __attribute__((tls_model("initial-exec"))) = f
 }  // namespace
 
 constinit RealFunctions real = early_functions();
-constinit Allocator allocator = {trace::AllocatorKind::Unknown, "", nullptr, false, false};
+constinit Allocator allocator = {trace::AllocatorKind::Unknown, "", nullptr, false, false, false};
 
 std::size_t query_usable_bytes(void* block, std::size_t requested) {
+  if (allocator.musl_slots) return usable_bytes_by_slot(block, requested);
   if (asking_usable_bytes) return requested;
   asking_usable_bytes = true;
   const std::size_t usable = real.malloc_usable_size(block);
@@ -138,6 +141,10 @@ void resolve_real_functions() {
   if (found.free_aligned_sized == nullptr) found.free_aligned_sized = free_plain_aligned_sized;
   if (found._Fork == nullptr) found._Fork = found.fork;  // glibc has it from 2.34 on
   if (found.malloc_usable_size == nullptr) found.malloc_usable_size = usable_unknown;
+  if (allocator.kind == trace::AllocatorKind::Musl) {
+    allocator.musl_slots = is_mallocng(found.malloc, found.free, found.malloc_usable_size);
+    use_musl_functions(found);
+  }
   real = found;
   resolved.store(true, std::memory_order_release);
 }

@@ -22,6 +22,7 @@ struct Allocator {
   const char* path;    // of the object that malloc resolves to
   const void* base;    // its load address: functions defined elsewhere don't share its heap
   bool glibc_headers;  // usable sizes can be read from glibc's chunk headers
+  bool musl_slots;     // usable sizes can be read from the books of musl's mallocng
   // The program has a malloc in front of the recorder's. The functions that it lacks are the C library's as without a
   // recorder: the blocks that it hands to them aren't of the heap that the recorder sees.
   bool bypassed;
@@ -32,7 +33,7 @@ extern TARE_HIDDEN Allocator allocator;
 void resolve_real_functions();
 
 // By malloc_usable_size, which may allocate (tcmalloc's first builds an object): the block of a call from in there
-// counts as requested.
+// counts as requested. musl's returns the request, so there the slot is read.
 std::size_t query_usable_bytes(void* block, std::size_t requested);
 
 // Of a live block of glibc's: its own computation without its checks. The size field before the block, whose low 3 bits

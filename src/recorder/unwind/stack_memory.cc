@@ -17,11 +17,17 @@ constexpr std::uint64_t kMaxGrowth = 16 << 20;
 
 constexpr std::uint64_t kMaxArguments = 64 << 10;  // between the first frame and the recorded end
 
+std::uint64_t found_stack_end = 0;  // with C libraries that don't record it
+
+// Where the kernel put the count of the arguments; 0: unknown.
+std::uint64_t stack_end() {
+  return &__libc_stack_end != nullptr ? reinterpret_cast<std::uint64_t>(__libc_stack_end) : found_stack_end;
+}
+
 // Does the thread's own stack begin here? The main thread's at the place that the kernel gave; another's below its
 // thread control block, with only thread-local data in between.
 bool is_base_of_own_stack(std::uint64_t sp) {
-  if (&__libc_stack_end != nullptr) {
-    const auto end = reinterpret_cast<std::uint64_t>(__libc_stack_end);
+  if (const std::uint64_t end = stack_end(); end != 0) {
     if (sp + kMaxArguments >= end && sp <= end + kMaxArguments) return true;
   }
   constexpr std::uint64_t kMaxThreadLocal = 4 << 20;
@@ -47,13 +53,34 @@ bool probe_readable(std::uint64_t address) {
   return result != -EFAULT && result != -EPERM;  // forbidden: unknown
 }
 
-// A start function aligns the stack and pushes two words, no more; the loader started as a command skips its own
-// arguments.
-bool is_first_of_main_stack(std::uint64_t sp) {
-  constexpr std::uint64_t kMostPushed = 32;
-  if (&__libc_stack_end == nullptr) return false;
-  const auto end = reinterpret_cast<std::uint64_t>(__libc_stack_end);
-  return sp + kMostPushed >= end && sp <= end + kMaxArguments;
+// The arguments lie below the environment: their count, then as many pointers, then a null one.
+void find_stack_end(const char* const* environment) {
+  const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  const auto above = reinterpret_cast<std::uint64_t>(environment);
+  if (&__libc_stack_end != nullptr || above < here || above - here > kMaxJump) return;  // the program replaced it
+  if (environment[-1] != nullptr) return;
+  for (std::uint64_t count = 0; above - here > 8 * (count + 2); ++count) {
+    const char* const* const at = environment - 2 - count;
+    if (reinterpret_cast<std::uint64_t>(*at) != count) continue;
+    found_stack_end = reinterpret_cast<std::uint64_t>(at);
+    return;
+  }
+}
+
+// glibc's start function aligns the stack and pushes two words, no more; the loader started as a command skips its own
+// arguments. musl's start functions are three, one calling the next.
+static bool is_first_of_main_stack(std::uint64_t sp) {
+  const std::uint64_t most_pushed = &__libc_stack_end != nullptr ? 32 : 256;
+  const std::uint64_t end = stack_end();
+  return end != 0 && sp + most_pushed >= end && sp <= end + kMaxArguments;
+}
+
+// musl puts a thread's descriptor and its thread-local data above its stack, in one mapping.
+bool is_first_of_own_stack(std::uint64_t sp) {
+  constexpr std::uint64_t kMostAbove = 4096;
+  if (is_first_of_main_stack(sp)) return true;
+  const auto control_block = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());
+  return &__libc_stack_end == nullptr && sp < control_block && control_block - sp <= kMostAbove;
 }
 
 void StackMemory::clear(std::uint64_t mappings) {

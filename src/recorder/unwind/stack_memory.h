@@ -15,8 +15,13 @@ namespace tare::recorder {
 // page.
 bool probe_readable(std::uint64_t address);
 
-// Is a frame at `sp` the first of the main stack: is its caller's place the one at which the kernel put the arguments?
-bool is_first_of_main_stack(std::uint64_t sp);
+// Is a frame at `sp` the first of its stack: of the main stack, is its caller's place the one at which the kernel put
+// the arguments? Threads' first functions have unwind tables in glibc and none in musl.
+bool is_first_of_own_stack(std::uint64_t sp);
+
+// Looks for that place below the process's environment, as the kernel passed it: musl doesn't keep it. On the main
+// stack, before threads start.
+void find_stack_end(const char* const* environment);
 
 class StackMemory {
  public:

@@ -150,8 +150,8 @@ struct Unwinder::State {
         if (!full_walk(position, memory, work)) return Outcome::Failed;
         return position.pc == 0 ? Outcome::Complete : Outcome::Caller;
       default: {
-        // The loader's start function, which calls constructors, has no unwind table.
-        if (is_first_of_main_stack(position.sp)) return Outcome::Complete;
+        // The loader's start function, which calls constructors, has no unwind table, and musl has none at all.
+        if (is_first_of_own_stack(position.sp)) return Outcome::Complete;
         count_up(g_counters.unknown_pcs);
         if (!frame_pointer_step(position, memory) || !is_code(position.pc)) return Outcome::NoTable;
         return is_plausible(position.pc) ? Outcome::Caller : Outcome::NoTable;
