@@ -21,7 +21,7 @@ TYPED_PYTHON := bench tools demo guide tests/docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build check demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear check-size-models fuzz-programs test-python test-spark nightly wheel test-wheel test-packages lint lint-format lint-tidy lint-python \
+.PHONY: help build check check-abi accept-abi demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear check-size-models fuzz-programs test-python test-spark nightly wheel test-wheel test-packages lint lint-format lint-tidy lint-python \
         format bench guide docs dev clean distclean
 
 help: ## this list
@@ -72,7 +72,7 @@ demo: build ## record a real Python program's heap and explain it
 # ---- test
 
 test: ## everything: C++, sanitizers, fuzz targets, end to end (50 minutes on two cores from scratch)
-	@tools/timed.sh test-cpp test-asan test-tsan test-fuzz test-python
+	@tools/timed.sh test-cpp test-asan test-tsan test-fuzz check-abi test-python
 
 test-cpp: dev ## C++ tests
 	ctest --preset dev -j $(JOBS)
@@ -88,6 +88,13 @@ test-fuzz: build $(VENV)/.dev ## each fuzz target over its corpus and a fixed co
 	cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz
 	tools/fuzz.sh build/fuzz/fuzz $(BIN)/python
+
+check-abi: ## the shared library's binary interface beside the last release's
+	@tools/bootstrap.sh test
+	tools/check_abi.sh
+
+accept-abi: ## make the present binary interface the reference: for a release, or for a change before it
+	tools/check_abi.sh --accept
 
 check-size-models: dev ## each model of an allocator beside the allocator itself, as installed, with its version
 	$(BIN)/python tools/check_size_models.py build/dev/tests/lib/buffers/model-sizes
