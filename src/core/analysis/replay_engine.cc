@@ -33,6 +33,14 @@ void ReplayEngine::consume(std::span<const trace::Event> events) {
     timeline_ = Timeline(origin);
     set_next_stop(origin);
   }
+  // The ledger keeps a block that ends within a run of events out of its map. At the reading the map must have all.
+  if (stops_.reading && events.back().stamp > *stops_.reading) {
+    const auto is_later = [&](const trace::Event& event) { return event.stamp > *stops_.reading; };
+    const auto later = std::find_if(events.begin(), events.end(), is_later);
+    const auto before = static_cast<std::size_t>(later - events.begin());
+    ledger_.consume(events.first(before));
+    events = events.subspan(before);
+  }
   ledger_.consume(events);
 }
 

@@ -138,5 +138,24 @@ TEST(ShortLives, ChangeNothingThatReplayFinds) {
   }
 }
 
+// Foreseeing begins after blocks far apart. The large block ends in its run, after the reading.
+TEST(ShortLives, OwnTheirMemoryAtAReading) {
+  constexpr std::uint64_t kPiece = 0x7f0000001000, kBytes = 64 << 20;  // not aligned as an arena is
+  MadeUpTrace made;
+  const trace::ShapeId small = made.shape(made.stack(0x2000), 100);
+  const trace::ShapeId large = made.shape(made.stack(0x2010), kBytes);
+  for (std::uint64_t i = 0; i < ShortLives::kMostEvents; ++i) made.alloc(0x10000000 + i * 0x100000, small);
+  made.alloc(kPiece + 16, large);
+  made.info.reading = trace::MemoryReading{};
+  made.info.reading->stamp = made.stamp;
+  made.info.reading->pieces.push_back({kPiece, kBytes + 4096, kBytes, trace::RangeKind::Anonymous});
+  made.free(kPiece + 16);
+  made.alloc(kPiece + 16, small);
+  const Tables tables = made.replay();
+  EXPECT_EQ(process_value(tables, "rss_heap_bytes"), std::int64_t{kBytes});
+  EXPECT_EQ(process_value(tables, "rss_other_bytes"), 0);
+  EXPECT_GE(process_value(tables, "rss_gross_bytes"), std::int64_t{kBytes});
+}
+
 }  // namespace
 }  // namespace tare::core
