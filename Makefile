@@ -21,7 +21,7 @@ TYPED_PYTHON := bench tools demo guide tests/docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build check check-abi accept-abi demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear check-size-models fuzz-programs test-python test-spark nightly wheel test-wheel test-packages lint lint-format lint-tidy lint-python \
+.PHONY: help build check check-abi accept-abi demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-aarch64 test-linear check-size-models fuzz-programs test-python test-spark nightly wheel test-wheel test-packages lint lint-format lint-tidy lint-python \
         format bench guide docs dev clean distclean
 
 help: ## this list
@@ -104,6 +104,13 @@ test-linear: dev ## instruction counts of hostile inputs from 4 KiB to 16 MiB, w
 
 test-compilers: ## the library under gcc 11 to 13 and clang 14 to 19, -O0 to LTO, static and shared: those that are installed
 	tools/test_compilers.sh build/compilers
+
+test-aarch64: ## the recorder for aarch64 against Debian's packages, its tests under qemu
+	@tools/bootstrap.sh aarch64
+	tools/aarch64_sysroot.sh build/aarch64-sysroot
+	cmake --preset aarch64 >/dev/null
+	cmake --build --preset aarch64
+	ctest --preset aarch64 -j $(JOBS)
 
 fuzz-programs: build ## generated programs natively and recorded, for FUZZ_SECONDS (default 600)
 	$(BIN)/python fuzz/programs/compare.py --seconds $(or $(FUZZ_SECONDS),600)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the Debian packages that a purpose needs: tools/bootstrap.sh build test lint bench demo nightly spark wheel account
+# Checks the Debian packages that a purpose needs: tools/bootstrap.sh build test aarch64 lint bench demo nightly spark wheel account
 #
 # One list a purpose, nothing else in the project names packages. If all are installed, it runs one dpkg-query. Else it prints the
 # command that installs them. On a terminal it asks whether to run that command; otherwise it fails. TARE_BOOTSTRAP=1 runs it
@@ -21,6 +21,7 @@ packages_nightly="$packages_test postgresql redis-server apache2 apache2-utils n
   ffmpeg busybox graphicsmagick lld-19 lua5.4 ruby perl libtalloc2 libsqlite3-0"
 packages_spark="default-jdk-headless"
 packages_wheel="$packages_build mmdebstrap"
+packages_aarch64="cmake ninja-build pkg-config python3 clang-19 lld-19 qemu-user"
 packages_account="redis-server nginx-light php-cli postgresql chromium default-jdk-headless nodejs rustc libreoffice-writer-nogui
   libjemalloc-dev git g++ python3.11 python3.11-venv"
 packages_demo="$packages_build python3.11 python3.11-dbg"
@@ -38,9 +39,10 @@ for purpose in "$@"; do
     spark) wanted="$wanted $packages_spark" ;;
     account) wanted="$wanted $packages_account" ;;
     demo) wanted="$wanted $packages_demo" ;;
+    aarch64) wanted="$wanted $packages_aarch64" ;;
     wheel) wanted="$wanted $packages_wheel" ;;
     python) wanted="$wanted $packages_python" ;;
-    *) echo "bootstrap.sh: unknown purpose '$purpose' (build, test, lint, bench, account, demo, nightly, spark, wheel, python)" >&2; exit 2 ;;
+    *) echo "bootstrap.sh: unknown purpose '$purpose' (build, test, aarch64, lint, bench, account, demo, nightly, spark, wheel, python)" >&2; exit 2 ;;
   esac
 done
 [ "${TARE_NO_BOOTSTRAP:-}" = 1 ] && exit 0

@@ -26,6 +26,7 @@ QUESTIONS = (
     "`make lint-tidy` passed at this commit",
     "`make nightly` passed",
     "`make test-wheel` and `make test-packages` passed",
+    "`make test-aarch64` passed",
     "`make bench-spine` is within noise of the last release, and bench/RESULTS.md has its numbers",
     "`make bench-field` ran, and first findings that changed were judged (docs/field-notes.md)",
     "`make demo` prints what README.md shows",

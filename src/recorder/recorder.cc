@@ -66,6 +66,8 @@ const char* reason(Errno error) {
       return "too many open files";
     case ENOSYS:
       return "the kernel refuses a call that it needs: it is older than 4.14, or the program is in a sandbox";
+    case ENOTSUP:
+      return "the kernel's pages are larger than 4 KiB";
     default:
       return nullptr;
   }
@@ -220,8 +222,8 @@ void Recorder::start(char** environment) {
 // phase Recording.
 bool Recorder::make_spool(const ForkOrigin* origin) {
   constexpr int kWipeOnFork = 18;
-  Errno error = 0;
-  if (wiped_page_ == nullptr) {
+  Errno error = arch::has_usual_pages() ? 0 : ENOTSUP;
+  if (error == 0 && wiped_page_ == nullptr) {
     const long page = sys::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sys::failed(page))
       error = static_cast<Errno>(-page);

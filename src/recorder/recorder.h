@@ -44,14 +44,8 @@ class Recorder {
   // Alive, and every block is recorded: the case of the hooks' fast path.
   TARE_INLINE bool alive_and_exact() const { return *alive_ == kAlive; }
   TARE_INLINE bool alive_and_sampling() const { return (*alive_ & ~kLateBit) == kAliveSampling; }
-  // Sampling, and the size of a small block follows from the request. Compared in memory, which the compiler doesn't do
-  // with a volatile word: each call of malloc and free takes an instruction less.
-  TARE_INLINE bool decides_early() const {
-    __asm__ goto("cmpl %1, %0\n\tjne %l2" : : "m"(*alive_), "i"(kAliveSampling) : "cc", "memory" : no);
-    return true;
-  no:
-    return false;
-  }
+  // Sampling, and the size of a small block follows from the request.
+  TARE_INLINE bool decides_early() const { return arch::equals<kAliveSampling>(*alive_); }
   bool off() const { return phase_.load(std::memory_order_relaxed) == Phase::Off; }
   // Asleep since the process began, and no recording is requested yet.
   bool sleeps() const { return phase_.load(std::memory_order_relaxed) == Phase::Asleep && !wakes(); }

@@ -62,7 +62,7 @@ CONSTANTS = (
     cpp("kLongestWaitNs", "src/recorder/spool/chunks.cc", ("docs/recording.md", r"(\d+ s) after")),
     cpp("kFirstBytes", "src/recorder/spool/chunks.cc", ("0107", r"starts with (\d+ KiB)")),
     cpp("kMostOthers", "src/recorder/events/threads.cc", ("0107", r"checks (four) other threads")),
-    cpp("kStampGap", "src/recorder/base/stamp.h", *((each, r"([\d,]+) ticks") for each in ("0005", "0064", "0073"))),
+    cpp("kStampGap", "src/recorder/arch/x86_64.h", *((each, r"([\d,]+) ticks") for each in ("0005", "0064", "0073"))),
     cpp("kDigests", "src/recorder/events/contents.h", ("0030", r"table of ([\d,]+) tags")),
     # spool
     cpp("kChunkBytes", "src/trace/spool/spool_layout.h", ("HACKING.md", r"(\d+ KiB) chunk")),

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "arch_code.h"
 #include "recorder/events/record.h"
 #include "recorder/recorder.h"
 #include "spool_dump.h"
@@ -128,8 +129,7 @@ TEST_F(RecorderInProcess, ReallocsHoldBothStamps) {
 TEST_F(RecorderInProcess, NestedEventsFollowTheOuterOne) {
   alloc(made_up(12, 0), 400);
   Thread* thread = this_thread;
-  const StartState outer{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),
-                         reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 16, 0};
+  const StartState outer = TARE_HERE;
   enter(thread, outer);
   const ReallocBegin begin = begin_realloc(thread, outer);  // takes its room
   // As from a handler: the gate is closed, the frames are below ours.
@@ -169,10 +169,10 @@ TEST_F(RecorderInProcess, AHandlerBeforeTheFrameIsNotedIsNested) {
   signal(SIGTRAP, allocate_twice);
   Thread* thread = this_thread;
   // Another function has been called at the place of the last hook's caller by now.
-  thread->outer_sp = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 16;
+  thread->outer_sp = TARE_CALLERS_SP;
   thread->outer_return = 1;
   thread->gate.store(Gate::InHook);  // enter() has come to here
-  __asm__ volatile("int3");          // the signal interrupts the recorder's own code, as raise() doesn't
+  TARE_TRAP;                         // the signal interrupts the recorder's own code, as raise() doesn't
   EXPECT_EQ(thread->gate.load(), Gate::InHook);
   const StartState outer = TARE_HERE;
   enter(thread, outer);

@@ -28,6 +28,7 @@ TEST(Signals, InsideHooks) {
 
 TEST(Signals, OnAnAlternateStack) { expect_whole(run({program("signals"), "300000", "alternate"}), 300'000); }
 
+#if defined(__x86_64__)  // elsewhere a program can't step through itself
 // The whole of each event is one instruction after another, and each may be the last before a handler.
 TEST(Signals, AfterEachInstruction) {
   for (const char* const mode : {"TARE_CONTENT=0", "TARE_CONTENT=1"}) {
@@ -41,6 +42,7 @@ TEST(Signals, AfterEachInstruction) {
     EXPECT_EQ(replayed.allocs, 3 + rounds + result.number("handled"));  // three beside them, one in printf
   }
 }
+#endif
 
 TEST(Signals, ThatJumpOutOfHooks) {
   const RunResult result = run({program("signals"), "600000", "jump"});

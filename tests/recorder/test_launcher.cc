@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 
 namespace tare::test {
@@ -102,6 +103,23 @@ class Control {
   trace::LauncherControl* control_;
 };
 
+// The command and its variables for preloading. For another machine, an emulator performs it: LD_PRELOAD is for the
+// program then, and the emulator itself is one of this machine.
+std::vector<std::string> with_preload(const std::vector<std::string>& command, const std::string& preload,
+                                      std::vector<std::string>& environment) {
+  if (emulator().empty()) {
+    if (!preload.empty()) environment.push_back("LD_PRELOAD=" + preload);
+    return command;
+  }
+  std::vector<std::string> whole = emulator();
+  if (!preload.empty()) {
+    whole.emplace_back("-E");
+    whole.push_back("LD_PRELOAD=" + preload);
+  }
+  whole.insert(whole.end(), command.begin(), command.end());
+  return whole;
+}
+
 std::string slurp(int fd) {
   std::string all;
   char buffer[4096];
@@ -140,6 +158,13 @@ const SpoolImage& RunResult::only_image() const {
   return images.front();
 }
 
+std::vector<std::string> emulator() {
+  std::vector<std::string> words;
+  std::istringstream text(TARE_EMULATOR);
+  for (std::string word; std::getline(text, word, ' ');) words.push_back(word);
+  return words;
+}
+
 std::string program(const std::string& name) { return std::string(TARE_TEST_PROGRAMS) + "/" + name; }
 std::string recorder_library() { return TARE_RECORD_LIBRARY; }
 
@@ -161,7 +186,7 @@ RunResult run(const std::vector<std::string>& command, const RunOptions& options
       environment.push_back(entry);
     }
   }
-  if (options.recorded) environment.push_back("LD_PRELOAD=" + preload);
+  const std::vector<std::string> whole = with_preload(command, options.recorded ? preload : "", environment);
   std::optional<Control> control;
   if (options.launcher != Launcher::None) {
     control.emplace(directory, options.launcher != Launcher::Dead);
@@ -178,7 +203,7 @@ RunResult run(const std::vector<std::string>& command, const RunOptions& options
     dup2(errors, 2);
     if (options.launcher == Launcher::None && chdir(directory.c_str()) != 0) _exit(126);
     std::vector<char*> arguments, variables;
-    for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+    for (const std::string& word : whole) arguments.push_back(const_cast<char*>(word.c_str()));
     for (const std::string& word : environment) variables.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     variables.push_back(nullptr);

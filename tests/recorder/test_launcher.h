@@ -42,6 +42,8 @@ struct RunResult {
 };
 
 RunResult run(const std::vector<std::string>& command, const RunOptions& options = {});
+// What performs programs of another machine, word by word; empty: this machine.
+std::vector<std::string> emulator();
 // A test program of this folder.
 std::string program(const std::string& name);
 std::string recorder_library();

@@ -39,7 +39,7 @@ class BoundedLock {
     while (state_.exchange(kWaitedFor, std::memory_order_acquire) != kFree) {
       const long result = sys::call(SYS_futex, sys::word(&state_), kWaitPrivate, kWaitedFor, sys::word(&longest));
       if (result == -EPERM) {  // forbidden by the program's own sandbox: poll, some 100 ms
-        __builtin_ia32_pause();
+        arch::pause();
         if (++polls > 2'000'000) return false;
       }
       if (result != -ETIMEDOUT) continue;

@@ -1,11 +1,12 @@
-// Time as the recorder writes it: TSC ticks, or CLOCK_MONOTONIC nanoseconds where the TSC isn't invariant.
+// Time as the recorder writes it: ticks of the processor (x86-64: the TSC), or CLOCK_MONOTONIC nanoseconds where their
+// rate varies.
 #pragma once
 
 #include <cstdint>
 
 #include <time.h>
-#include <x86intrin.h>
 
+#include "recorder/arch/arch.h"
 #include "recorder/base/attributes.h"
 
 namespace tare::recorder {
@@ -24,7 +25,7 @@ TARE_COLD std::uint64_t clock_stamp();  // monotonic_ns() with an aligned frame 
 // rdtsc costs 8.7 ns of the 15 an event may cost, so it's read once an event at most.
 TARE_INLINE std::uint64_t stamp() {
   if (TARE_UNLIKELY(stamps_are_clock)) return clock_stamp();
-  return __rdtsc();
+  return arch::ticks();
 }
 
 // With other threads about: not executed before the loads in front of it. A plain rdtsc may run some 100 ns early,
@@ -32,12 +33,9 @@ TARE_INLINE std::uint64_t stamp() {
 // dearer.
 TARE_INLINE std::uint64_t stamp_after_loads() {
   if (TARE_UNLIKELY(stamps_are_clock)) return clock_stamp();
-  unsigned processor;
-  return __rdtscp(&processor);
+  return arch::ticks_after_loads();
 }
 
-// Single-threaded events are stamped when this much has passed since the last stamp: 0.2 to 0.5 ms on TSCs of 2 to 5
-// GHz.
-inline constexpr std::uint64_t kStampGap = 1'000'000;
+using arch::kStampGap;
 
 }  // namespace tare::recorder

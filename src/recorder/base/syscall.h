@@ -7,6 +7,8 @@
 
 #include <sys/syscall.h>
 
+#include "recorder/arch/arch.h"
+
 namespace tare::recorder::sys {
 
 // System calls for which the program's seccomp filters would kill it: see sandbox.h.
@@ -24,15 +26,7 @@ inline constinit ForbiddenCalls forbidden_calls;
 
 inline long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
   if (__builtin_expect(forbidden_calls.any, 0) && forbidden_calls.has(number)) return -1;  // EPERM
-  long result;
-  register long r10 __asm__("r10") = d;
-  register long r8 __asm__("r8") = e;
-  register long r9 __asm__("r9") = f;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                   : "rcx", "r11", "memory");
-  return result;  // -errno on failure
+  return arch::system_call(number, a, b, c, d, e, f);                                      // -errno on failure
 }
 
 template <typename T>

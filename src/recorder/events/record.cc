@@ -23,11 +23,14 @@ bool is_inside_foreign(const Thread* thread, const StartState& start) {
   constexpr std::uint64_t kDeepestCall = 256 << 10;
   if (thread->foreign_sp == 0 || start.sp >= thread->foreign_sp) return false;
   return thread->foreign_sp - start.sp < kDeepestCall &&
-         *reinterpret_cast<const std::uint64_t*>(thread->foreign_sp - 8) == thread->foreign_return;
+         (!arch::kCallPushes ||
+          *reinterpret_cast<const std::uint64_t*>(thread->foreign_sp - 8) == thread->foreign_return);
 }
 
-// The return address of the hook's frame isn't there any more: something else has been called since.
-bool is_overwritten(const OuterFrame& frame) {
+// The return address of the hook's frame isn't there any more: something else has been called since. Where a call
+// doesn't push it, the hook's own frame has it, at a place that only a walk finds.
+bool is_overwritten(Thread* thread, const OuterFrame& frame, const StartState& start) {
+  if (!arch::kCallPushes) return !is_called_by_hook(thread, frame, start);
   const std::uint64_t slot = frame.sp - 8;
   return !probe_readable(slot) || *reinterpret_cast<const std::uint64_t*>(slot) != frame.return_address;
 }
@@ -64,10 +67,10 @@ TARE_COLD TARE_REALIGNED bool was_given_up(Thread* thread, const StartState& sta
   const bool here = (alternate.flags & kOnStack) != 0;
   const bool there = frame.sp - alternate.base <= alternate.bytes && alternate.bytes != 0;
   if (here != there) return there;  // a handler on the alternate stack interrupts a hook elsewhere, never the reverse
-  if (start.sp < frame.sp) return frame.sp - start.sp <= kSurelyOneStack && is_overwritten(frame);
+  if (start.sp < frame.sp) return frame.sp - start.sp <= kSurelyOneStack && is_overwritten(thread, frame, start);
   if (start.sp == frame.sp) return true;
   if (is_called_by_hook(thread, frame, start)) return false;
-  return start.sp - frame.sp <= kLikelyOneStack || is_overwritten(frame);
+  return start.sp - frame.sp <= kLikelyOneStack || is_overwritten(thread, frame, start);
 }
 
 Entry settle_dead(const StartState& start) {

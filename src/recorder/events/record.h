@@ -21,9 +21,8 @@
 namespace tare::recorder {
 
 // Where the hook was called from. Must be expanded in the hook itself.
-#define TARE_HERE                                                                                 \
-  (::tare::recorder::StartState{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),     \
-                                reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 16, \
+#define TARE_HERE                                                                                              \
+  (::tare::recorder::StartState{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)), TARE_CALLERS_SP, \
                                 *static_cast<const std::uint64_t*>(__builtin_frame_address(0))})
 
 // The maker of a block: the program's own operator new may have written into the block already.

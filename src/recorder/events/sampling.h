@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/arch/arch.h"
 #include "recorder/base/attributes.h"
 #include "recorder/events/sampled_set.h"
 #include "trace/model/seen_counts.h"
@@ -63,7 +64,7 @@ class Sampler {
   TARE_INLINE bool passes_by(SamplingState& state, int size) const {
     const std::int64_t step = steps_[size];
     if (TARE_LIKELY(subtract(state.countdown, step))) return true;
-    __asm__("addq %1, %0" : "+m"(state.countdown) : "r"(step) : "cc");
+    arch::add(state.countdown, step);
     return false;
   }
   // The weight of a new block, 0 when it isn't sampled. Only then it's counted.
@@ -72,9 +73,7 @@ class Sampler {
     return take(state, size);
   }
   // The count may borrow from the bytes once in 2^32 calls.
-  TARE_INLINE static void count_allocation(SamplingState& state) {
-    __asm__("subq $1, %0" : "+m"(state.countdown) : : "cc");
-  }
+  TARE_INLINE static void count_allocation(SamplingState& state) { arch::subtract_one(state.countdown); }
   TARE_INLINE static void count_free() { ++frees_seen; }
   // The calling thread's counts so far; called only for recorded events. With more than kMostStates threads, the
   // process's count lags behind: each call adds what is new of so many in turn.
@@ -96,12 +95,9 @@ class Sampler {
   static constexpr int kLargestStep = 30;  // no countdown is as large
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
-  // One instruction: a signal handler's comes before or after it. False: it's below zero now.
+  // Whole: a signal handler's comes before or after it. False: it's below zero now.
   TARE_INLINE static bool subtract(std::int64_t& countdown, std::int64_t step) {
-    __asm__ goto("subq %1, %0\n\tjs %l2" : : "m"(countdown), "r"(step) : "cc", "memory" : is_below);
-    return true;
-  is_below:
-    return false;
+    return arch::subtract(countdown, step);
   }
   static std::uint32_t count_of(const SamplingState& state);
   void add_count(SamplingState& state);

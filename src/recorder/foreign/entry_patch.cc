@@ -19,6 +19,8 @@ constexpr std::uint64_t kLowestAddress = 1 << 16;
 constexpr int kFixedNoReplace = 0x100000;  // MAP_FIXED_NOREPLACE, Linux 4.17
 constexpr std::uint64_t kMovedAt = 16;     // displaced instructions lie behind the jump to the replacement
 
+constexpr char kOtherMachine[] = "its functions can be replaced on x86-64 only";
+
 // Where the jumps of one module lie.
 struct Area {
   std::uint64_t start = 0;
@@ -88,11 +90,13 @@ void put_long_jump(std::uint8_t* out, std::uint64_t target) {
 }  // namespace
 
 const char* refusal_of_function(const void* function, std::size_t bytes) {
+  if (!arch::kReplacesFunctions) return kOtherMachine;
   std::uint8_t moved[kMostDisplacedBytes];
   return displace(static_cast<const std::uint8_t*>(function), bytes, moved, word(function)).refusal;
 }
 
 const char* replace_function(void* function, std::size_t bytes, AnyFunction6 replacement, AnyFunction6& original) {
+  if (!arch::kReplacesFunctions) return kOtherMachine;
   const std::uint64_t address = word(function);
   Area* const area = area_near(address);
   if (area == nullptr) return "no memory is left near it";

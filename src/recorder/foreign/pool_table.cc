@@ -11,7 +11,7 @@ constinit PoolTable described_pools;
 class PoolTable::Locked {
  public:
   explicit Locked(PoolTable& table) : lock_(table.lock_) {
-    while (lock_.exchange(true, std::memory_order_acquire)) __builtin_ia32_pause();
+    while (lock_.exchange(true, std::memory_order_acquire)) arch::pause();
   }
   ~Locked() { lock_.store(false, std::memory_order_release); }
   Locked(const Locked&) = delete;

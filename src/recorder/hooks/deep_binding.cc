@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include "recorder/arch/arch.h"
 #include "recorder/hooks/hook_names.h"
 #include "recorder/hooks/real.h"
 
@@ -11,10 +12,4 @@
 // it frees would seem to stay live. Without a frame of its own: dlopen reads its caller's return address, because
 // $ORIGIN and RUNPATH are those of the caller's file.
 extern "C" __attribute__((naked, visibility("default"))) void* tare_hook_dlopen() __asm__("dlopen");
-extern "C" __attribute__((naked)) void* tare_hook_dlopen() {
-  __asm__ volatile(
-      "andl %0, %%esi\n\t"
-      "jmp *tare_real_functions+%c1(%%rip)"
-      :
-      : "i"(~RTLD_DEEPBIND), "i"(offsetof(tare::recorder::RealFunctions, dlopen)));
-}
+extern "C" __attribute__((naked)) void* tare_hook_dlopen() { TARE_DLOPEN_HOOK; }

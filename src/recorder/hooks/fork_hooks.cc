@@ -14,7 +14,7 @@
 namespace tare::recorder {
 namespace {
 
-constexpr int kSharesMemory = 0x100;  // CLONE_VM
+using arch::kSharesMemory;
 
 // The parent notes the child. The child finds out by itself at its first event, and needs no spool if it execs before.
 template <typename Fork>
@@ -41,7 +41,7 @@ TARE_HOOK_FUNCTION(int, _Fork, ()) {
 
 extern "C" __attribute__((visibility("hidden"), used)) long tare_known_call(long number, long first, long second,
                                                                             long third, long fourth, long fifth) {
-  if (number != SYS_fork && number != SYS_clone && number != SYS_clone3)
+  if (!arch::is_plain_fork(number) && number != SYS_clone && number != SYS_clone3)
     return confining_call(number, first, second, third, fourth, fifth);
   return fork_by(TARE_HERE, [&] { return real.syscall(number, first, second, third, fourth, fifth, 0); });
 }
@@ -62,47 +62,6 @@ extern "C" __attribute__((visibility("hidden"), used)) bool tare_clone3_is_fork(
 // Without a frame of its own: vfork and clone made by it return twice on one stack, and the child would write over the
 // frame. A clone that shares no memory and has no stack of its own is a fork.
 extern "C" __attribute__((naked, visibility("default"))) long tare_hook_syscall() __asm__("syscall");
-extern "C" __attribute__((naked)) long tare_hook_syscall() {
-  __asm__ volatile(
-      "cmpq %0, %%rdi\n\t"
-      "je tare_known_call\n\t"
-      "cmpq %1, %%rdi\n\t"
-      "je tare_known_call\n\t"
-      "cmpq %2, %%rdi\n\t"
-      "je tare_known_call\n\t"
-      "cmpq %3, %%rdi\n\t"
-      "jne 1f\n\t"
-      "testq %4, %%rsi\n\t"
-      "jne 1f\n\t"
-      "testq %%rdx, %%rdx\n\t"
-      "je tare_known_call\n"
-      "1:\n\t"
-      "cmpq %6, %%rdi\n\t"
-      "jne 2f\n\t"
-      "pushq %%rdi\n\t"
-      "pushq %%rsi\n\t"
-      "pushq %%rdx\n\t"
-      "pushq %%rcx\n\t"
-      "pushq %%r8\n\t"
-      "pushq %%r9\n\t"
-      "subq $8, %%rsp\n\t"
-      "movq %%rsi, %%rdi\n\t"
-      "movq %%rdx, %%rsi\n\t"
-      "call tare_clone3_is_fork\n\t"
-      "addq $8, %%rsp\n\t"
-      "popq %%r9\n\t"
-      "popq %%r8\n\t"
-      "popq %%rcx\n\t"
-      "popq %%rdx\n\t"
-      "popq %%rsi\n\t"
-      "popq %%rdi\n\t"
-      "testb %%al, %%al\n\t"
-      "jne tare_known_call\n"
-      "2:\n\t"
-      "jmp *tare_real_functions+%c5(%%rip)"
-      :
-      : "i"(SYS_seccomp), "i"(SYS_prctl), "i"(SYS_fork), "i"(SYS_clone), "i"(kSharesMemory),
-        "i"(offsetof(RealFunctions, syscall)), "i"(SYS_clone3));
-}
+extern "C" __attribute__((naked)) long tare_hook_syscall() { TARE_SYSCALL_HOOK; }
 
 }  // namespace tare::recorder

@@ -249,50 +249,13 @@ void forget_unloaded_operators() {
 }
 
 // The symbols, their slots and their look-ups. Jumping instead of calling leaves the caller's frame as it is.
-#define TARE_STUB(symbol)                                                           \
-  __asm__(                                                                          \
-      ".pushsection .text\n"                                                        \
-      ".globl " #symbol "\n.type " #symbol ",@function\n.p2align 4\n" #symbol       \
-      ":\n"                                                                         \
-      ".cfi_startproc\n endbr64\n jmp *tare_slot_" #symbol                          \
-      "(%rip)\n.cfi_endproc\n"                                                      \
-      ".size " #symbol ", .-" #symbol                                               \
-      "\n"                                                                          \
-      ".p2align 4\ntare_look_up_" #symbol                                           \
-      ":\n"                                                                         \
-      ".cfi_startproc\n endbr64\n push $((tare_slot_" #symbol                       \
-      " - tare_operator_slots) / 8)\n"                                              \
-      ".cfi_adjust_cfa_offset 8\n jmp tare_operator_look_up_common\n.cfi_endproc\n" \
-      ".popsection\n"                                                               \
-      ".pushsection .data\n.p2align 3\ntare_slot_" #symbol ": .quad tare_look_up_" #symbol "\n.popsection\n");
-
 __asm__(
     ".pushsection .data\n.p2align 3\n.globl tare_operator_slots\n.hidden "
     "tare_operator_slots\ntare_operator_slots:\n.popsection\n");
-#define TARE_NEW(symbol, api, form) TARE_STUB(symbol)
-#define TARE_DELETE(symbol, api) TARE_STUB(symbol)
+#define TARE_NEW(symbol, api, form) TARE_OPERATOR_ENTRY(symbol)
+#define TARE_DELETE(symbol, api) TARE_OPERATOR_ENTRY(symbol)
 #include "recorder/hooks/operators.def"
 
-// On the stack: number of the operator, return address. The arguments are kept for the operator itself.
-__asm__(
-    ".pushsection .text\n"
-    ".type tare_operator_look_up_common,@function\n"
-    "tare_operator_look_up_common:\n"
-    ".cfi_startproc\n"
-    ".cfi_def_cfa_offset 16\n"
-    "push %rdi\n.cfi_adjust_cfa_offset 8\n"
-    "push %rsi\n.cfi_adjust_cfa_offset 8\n"
-    "push %rdx\n.cfi_adjust_cfa_offset 8\n"
-    "push %rcx\n.cfi_adjust_cfa_offset 8\n"
-    "mov 32(%rsp), %edi\n"
-    "call tare_look_up_operator\n"
-    "pop %rcx\n.cfi_adjust_cfa_offset -8\n"
-    "pop %rdx\n.cfi_adjust_cfa_offset -8\n"
-    "pop %rsi\n.cfi_adjust_cfa_offset -8\n"
-    "pop %rdi\n.cfi_adjust_cfa_offset -8\n"
-    "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n"
-    "jmp *%rax\n"
-    ".cfi_endproc\n"
-    ".popsection\n");
+TARE_OPERATOR_LOOK_UP
 
 }  // namespace tare::recorder

@@ -81,7 +81,7 @@ constinit FilterAnswers in_force;
 seccomp_data data_of(const RecorderCall& call) {
   seccomp_data data{};
   data.nr = call.number;
-  data.arch = AUDIT_ARCH_X86_64;
+  data.arch = arch::kAuditArch;
   for (int i = 0; i < 5; ++i) data.args[i] = call.arguments[i];
   return data;
 }

@@ -17,8 +17,6 @@ namespace tare::recorder {
 
 namespace {
 
-constexpr int kRestorer = 0x04000000;  // SA_RESTORER: the C library sets it with each action
-
 // The kernel's form of a mask that blocks all signals but SIGBUS: it removes SIGKILL and SIGSTOP. The C library lets no
 // program block its two internal signals, so no program has this mask.
 constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
@@ -121,7 +119,7 @@ int change_bus_action(const struct sigaction* wanted, struct sigaction* before) 
     } else {
       const std::uint32_t former = newest.load(std::memory_order_relaxed);
       struct sigaction kept = *wanted;
-      kept.sa_flags |= kRestorer;
+      kept.sa_flags |= arch::kRestorer;
       keep(kept);
       const struct sigaction action = in_front_of(*wanted);
       result = real.sigaction(SIGBUS, &action, nullptr);

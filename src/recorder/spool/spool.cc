@@ -42,12 +42,18 @@ char* duplicate(char* mapping, std::uint64_t bytes) {
   return sys::failed(copy) ? nullptr : reinterpret_cast<char*>(copy);
 }
 
-// Maps the part of the file after `mapping`, with the same length `bytes`.
-char* map_next(char* mapping, std::uint64_t bytes) {
-  char* both = duplicate(mapping, 2 * bytes);
-  if (both == nullptr) return nullptr;
-  sys::munmap(both, bytes);
-  return both + bytes;
+// Maps the part of the file after `mapping`, with the same length `bytes`. By its path where mappings can't be
+// duplicated: qemu refuses that.
+char* map_next(char* mapping, std::uint64_t bytes, const char* path, std::uint64_t offset) {
+  if (char* both = duplicate(mapping, 2 * bytes); both != nullptr) {
+    sys::munmap(both, bytes);
+    return both + bytes;
+  }
+  const long fd = sys::open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (sys::failed(fd)) return nullptr;
+  const long next = sys::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+  sys::close(fd);
+  return sys::failed(next) ? nullptr : reinterpret_cast<char*>(next);
 }
 
 }  // namespace
@@ -146,8 +152,9 @@ Errno Spool::map_segment(std::uint32_t segment, long fd) {
     if (!sys::failed(second)) payload = reinterpret_cast<char*>(second);
   } else {
     const Segment& before = segments_[segment - 1];
-    controls = map_next(reinterpret_cast<char*>(before.controls), kSegmentControlBytes);
-    payload = map_next(before.payload, kSegmentBytes);
+    controls = map_next(reinterpret_cast<char*>(before.controls), kSegmentControlBytes, path_,
+                        trace::kControls + segment * kSegmentControlBytes);
+    payload = map_next(before.payload, kSegmentBytes, path_, trace::kChunks + segment * kSegmentBytes);
   }
   if (controls == nullptr || payload == nullptr) {
     if (controls != nullptr) sys::munmap(controls, kSegmentControlBytes);

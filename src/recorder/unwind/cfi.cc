@@ -67,7 +67,7 @@ bool read_cie(const UnwindTable& table, std::uint64_t address, Cie& cie) {
   cie.code_alignment = reader.uleb();
   cie.data_alignment = reader.sleb();
   const std::uint64_t return_column = version == 1 ? reader.u8() : reader.uleb();
-  if (reader.bad() || return_column != kRip) return false;
+  if (reader.bad() || return_column != kReturn) return false;
   if (augmentation[0] == 'z') {
     cie.has_augmentation = true;
     const std::uint64_t length = reader.uleb();
@@ -303,7 +303,8 @@ class Program {
         reg = reader.uleb();
         set(reg, RegisterRule::Kind::CfaPlus, scaled(static_cast<std::uint64_t>(reader.sleb())));
         return true;
-      case 0x2d:  // GNU_window_save: means nothing here
+      case 0x2c:  // AARCH64_negate_ra_state_with_pc
+      case 0x2d:  // AARCH64_negate_ra_state, GNU_window_save: whether return addresses are signed is seen in them
         return true;
       case 0x2e:  // GNU_args_size
         reader.uleb();

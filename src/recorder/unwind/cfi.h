@@ -1,15 +1,14 @@
-// Call frame information: from an address to the rules that give its caller's registers (.eh_frame, x86-64).
+// Call frame information: from an address to the rules that give its caller's registers (.eh_frame).
 #pragma once
 
 #include <cstdint>
 
+#include "recorder/arch/arch.h"
 #include "recorder/unwind/bytes.h"
 
 namespace tare::recorder {
 
-// DWARF register numbers of x86-64.
-inline constexpr int kRbx = 3, kRbp = 6, kRsp = 7, kRip = 16;
-inline constexpr int kRegisters = 17;
+using arch::kFp, arch::kPc, arch::kRegisters, arch::kReturn, arch::kSp;
 
 struct Expression {
   std::uint64_t start = 0;

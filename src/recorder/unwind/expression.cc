@@ -203,7 +203,7 @@ class Machine {
     if (reg >= kRegisters) {
       bad_ = true;
     } else {
-      push(registers_.value[reg] - (reg == kRip ? 1 : 0) + static_cast<std::uint64_t>(offset));
+      push(registers_.value[reg] - (reg == kPc ? 1 : 0) + static_cast<std::uint64_t>(offset));
     }
   }
   void load(std::uint64_t bytes) {
@@ -329,11 +329,11 @@ Shape shape_of(const Expression& expression, std::uint64_t pc) {
     Shape pushed;
     if (read_constant(code, in, value)) {
       pushed = {Kind::Constant, static_cast<std::int64_t>(value)};
-    } else if (code == op::kBreg0 + kRsp) {
+    } else if (code == op::kBreg0 + kSp) {
       pushed = {Kind::Sp, in.sleb()};
-    } else if (code == op::kBreg0 + kRbp) {
+    } else if (code == op::kBreg0 + kFp) {
       pushed = {Kind::Bp, in.sleb()};
-    } else if (code == op::kBreg0 + kRip) {
+    } else if (arch::kCallPushes && code == op::kBreg0 + kPc) {
       pushed = {Kind::Constant, static_cast<std::int64_t>(pc + static_cast<std::uint64_t>(in.sleb()))};
     } else if (code == op::kDeref && depth >= 1 && stack[depth - 1].kind == Kind::Sp) {
       pushed = {Kind::AtSp, stack[--depth].offset};

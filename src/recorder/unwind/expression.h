@@ -8,7 +8,7 @@
 namespace tare::recorder {
 
 struct Registers {
-  std::uint64_t value[kRegisters];  // by DWARF number; value[kRip] is a return address, or the interrupted pc + 1
+  std::uint64_t value[kRegisters];  // by DWARF number; value[kPc] is a return address, or the interrupted pc + 1
 };
 
 // Reads a word of stack if that can't fault.

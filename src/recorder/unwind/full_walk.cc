@@ -20,13 +20,14 @@ class Stepper {
   Stepper(StackMemory& memory, CfiWork& work) : reader_{read_word, &memory}, memory_(memory), work_(work) {}
 
   bool step(Registers& registers) {
-    const ModuleInfo* module = module_of(registers.value[kRip] - 1);
-    if (module == nullptr || find_cfi_row(module->unwind, registers.value[kRip], work_) != CfiResult::Found) {
-      FramePosition position{registers.value[kRip], registers.value[kRsp], registers.value[kRbp]};
+    if (returns_from_signal(registers.value[kPc])) return leave_signal_frame(registers);
+    const ModuleInfo* module = module_of(registers.value[kPc] - 1);
+    if (module == nullptr || find_cfi_row(module->unwind, registers.value[kPc], work_) != CfiResult::Found) {
+      FramePosition position{registers.value[kPc], registers.value[kSp], registers.value[kFp]};
       if (!frame_pointer_step(position, memory_)) return false;
-      registers.value[kRip] = position.pc;
-      registers.value[kRsp] = position.sp;
-      registers.value[kRbp] = position.rbp;
+      registers.value[kPc] = position.pc;
+      registers.value[kSp] = position.sp;
+      registers.value[kFp] = position.rbp;
       return true;
     }
     const CfiRow& row = work_.row;
@@ -36,26 +37,36 @@ class Stepper {
     } else if (!evaluate(row.cfa.expression, registers, reader_, nullptr, cfa)) {
       return false;
     }
+    if (row.registers[kReturn].kind == RegisterRule::Kind::Undefined) return false;
     Registers caller = registers;
-    caller.value[kRsp] = cfa;
+    caller.value[kSp] = cfa;
     for (int i = 0; i < kRegisters; ++i) {
       if (!apply(row.registers[i], registers, cfa, caller.value[i])) return false;
     }
+    caller.value[kPc] = arch::code_address(caller.value[kReturn]);
     // Nothing moved: a table that describes no frame would keep us here for ever.
-    if (caller.value[kRip] == registers.value[kRip] && caller.value[kRsp] == registers.value[kRsp]) return false;
-    if (work_.signal_frame) caller.value[kRip] += 1;
+    if (caller.value[kPc] == registers.value[kPc] && caller.value[kSp] == registers.value[kSp]) return false;
+    const std::uint64_t signal_sp = registers.value[kSp];
     registers = caller;
-    if (!memory_.enter(registers.value[kRsp])) return false;
-    if (work_.signal_frame && registers.value[kRip] == kCalledNull) {
-      FramePosition position{kCalledNull, registers.value[kRsp], 0};
-      leave_null_call(position);
-      registers.value[kRip] = position.pc;
-      registers.value[kRsp] = position.sp;
-    }
-    return true;
+    return work_.signal_frame ? enter_interrupted(registers, signal_sp) : memory_.enter(registers.value[kSp]);
   }
 
  private:
+  bool leave_signal_frame(Registers& registers) {
+    const std::uint64_t signal_sp = registers.value[kSp];
+    if (!memory_.readable(signal_sp + arch::kSignalFp) || !memory_.readable(signal_sp + arch::kSignalPc)) return false;
+    arch::read_interrupted(signal_sp, registers.value);
+    return enter_interrupted(registers, signal_sp);
+  }
+
+  bool enter_interrupted(Registers& registers, std::uint64_t signal_sp) {
+    registers.value[kPc] += 1;
+    if (!memory_.enter(registers.value[kSp])) return false;
+    if (registers.value[kPc] == kCalledNull)
+      arch::leave_null_call(registers.value[kPc], registers.value[kSp], signal_sp);
+    return true;
+  }
+
   bool apply(const RegisterRule& rule, const Registers& registers, std::uint64_t cfa, std::uint64_t& value) {
     const std::uint64_t at = cfa + static_cast<std::uint64_t>(rule.offset);
     switch (rule.kind) {
@@ -88,36 +99,33 @@ class Stepper {
 
 }  // namespace
 
+bool returns_from_signal(std::uint64_t pc) {
+  return arch::kSignalFrameByCode && probe_readable(pc) && probe_readable(pc + 7) &&
+         arch::returns_from_signal(load(pc));
+}
+
+bool follows_call(std::uint64_t address) {
+  if (!arch::is_code(address) || !probe_readable(address - 8) || !probe_readable(address)) return false;
+  return arch::follows_call(load(address - 8));
+}
+
 bool frame_pointer_step(FramePosition& position, StackMemory& memory) {
   const std::uint64_t frame = position.rbp;
   if (frame < position.sp || frame % 8 != 0 || !memory.readable(frame) || !memory.readable(frame + 8)) return false;
-  position = {load(frame + 8), frame + 16, load(frame)};
+  position = {arch::code_address(load(frame + 8)), frame + 16, load(frame)};
   return true;
 }
 
 __attribute__((noinline)) bool full_walk(FramePosition& position, StackMemory& memory, CfiWork& work) {
   Registers registers{};
-  // Only the registers that a callee must preserve; the others are lost in any case. pc + 1, as if interrupted here.
-  __asm__ volatile(
-      "movq %%rbx, 24(%0)\n\t"
-      "movq %%rbp, 48(%0)\n\t"
-      "movq %%rsp, 56(%0)\n\t"
-      "movq %%r12, 96(%0)\n\t"
-      "movq %%r13, 104(%0)\n\t"
-      "movq %%r14, 112(%0)\n\t"
-      "movq %%r15, 120(%0)\n\t"
-      "leaq 1+0(%%rip), %%rcx\n\t"
-      "movq %%rcx, 128(%0)"
-      :
-      : "r"(registers.value)
-      : "rcx", "memory");
-  if (!memory.enter(registers.value[kRsp])) return false;
+  arch::read_registers(registers.value);
+  if (!memory.enter(registers.value[kSp])) return false;
   Stepper stepper(memory, work);
   for (std::uint32_t i = 0; i < trace::kMaxFrames + 64; ++i) {
-    const bool there = registers.value[kRip] == position.pc && registers.value[kRsp] == position.sp;
+    const bool there = registers.value[kPc] == position.pc && registers.value[kSp] == position.sp;
     if (!stepper.step(registers)) return false;
     if (!there) continue;
-    position = {registers.value[kRip], registers.value[kRsp], registers.value[kRbp]};
+    position = {registers.value[kPc], registers.value[kSp], registers.value[kFp]};
     return true;
   }
   return false;

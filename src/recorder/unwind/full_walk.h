@@ -17,17 +17,20 @@ struct FramePosition {
 };
 
 // The interrupted pc, 0, + 1 where a program called through a null pointer and its handler for the fault allocates.
-// There is no function: the frame is the caller's, whose return address lies on top of the stack.
+// There is no function: the frame is the caller's. See arch::leave_null_call().
 inline constexpr std::uint64_t kCalledNull = 1;
-inline void leave_null_call(FramePosition& position) {
-  position.pc = load(position.sp);
-  position.sp += 8;
-}
 
 // Turns `position`, a frame of the calling thread, into its caller's. False: it can't be reached or stepped.
 bool full_walk(FramePosition& position, StackMemory& memory, CfiWork& work);
 
-// One step by frame pointer, for code without unwind table. False: rbp doesn't look like one.
+// Does the code at `pc` return from a signal handler? Only where no unwind table describes it.
+bool returns_from_signal(std::uint64_t pc);
+
+// Does a call end at `address`? Its code is read.
+bool follows_call(std::uint64_t address);
+
+// One step by frame pointer, for code without unwind table. False: rbp doesn't look like one. On aarch64 the caller's
+// sp isn't known then, but is at least the result's.
 bool frame_pointer_step(FramePosition& position, StackMemory& memory);
 
 }  // namespace tare::recorder

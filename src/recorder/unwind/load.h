@@ -1,14 +1,10 @@
-// Reads a word of another function's frame. In assembler, because sanitizers would object to it.
+// Reads a word of another function's frame.
 #pragma once
 
-#include <cstdint>
+#include "recorder/arch/arch.h"
 
 namespace tare::recorder {
 
-inline std::uint64_t load(std::uint64_t address) {
-  std::uint64_t value = 0;
-  __asm__("movq %1, %0" : "=r"(value) : "m"(*reinterpret_cast<const std::uint64_t*>(address)));
-  return value;
-}
+using arch::load;
 
 }  // namespace tare::recorder

@@ -350,7 +350,7 @@ void begin_unloading() {
   g_unloading.fetch_add(1, std::memory_order_seq_cst);
   for (int turn = 0; turn < kSpins + kNaps && g_sweeping.load(std::memory_order_seq_cst) != 0; ++turn) {
     if (turn < kSpins) {
-      __builtin_ia32_pause();
+      arch::pause();
     } else {
       sys::sleep_ns(50'000);
     }

@@ -3,6 +3,7 @@
 
 #include "recorder/base/syscall.h"
 #include "recorder/unwind/expression.h"
+#include "recorder/unwind/full_walk.h"
 #include "recorder/unwind/modules.h"
 #include "recorder/unwind/own_memory.h"
 #include "recorder/unwind/spin_lock.h"
@@ -44,29 +45,30 @@ bool is_shape(const RegisterRule& rule, Shape::Kind kind, std::int64_t offset, s
 
 Rule compact(const CfiWork& work, std::uint64_t pc) {
   const Rule full = Rule::make(RuleKind::Full, 0, 0);
-  const RegisterRule& rip = work.row.registers[kRip];
-  const RegisterRule& rsp = work.row.registers[kRsp];
-  const RegisterRule& rbp = work.row.registers[kRbp];
-  if (rip.kind == RegisterRule::Kind::Undefined) return Rule::make(RuleKind::End, 0, 0);
+  const RegisterRule& returns = work.row.registers[kReturn];
+  const RegisterRule& rsp = work.row.registers[kSp];
+  const RegisterRule& rbp = work.row.registers[kFp];
+  if (returns.kind == RegisterRule::Kind::Undefined) return Rule::make(RuleKind::End, 0, 0);
 
   Shape cfa;
   if (work.row.cfa.kind == CfaRule::Kind::Expression) {
     cfa = shape_of(work.row.cfa.expression, pc);
-  } else if (work.row.cfa.reg == kRsp) {
+  } else if (work.row.cfa.reg == kSp) {
     cfa = {Shape::Kind::Sp, work.row.cfa.offset};
-  } else if (work.row.cfa.reg == kRbp) {
+  } else if (work.row.cfa.reg == kFp) {
     cfa = {Shape::Kind::Bp, work.row.cfa.offset};
   }
   if (work.signal_frame) {
-    const bool linux_frame = cfa.kind == Shape::Kind::AtSp && cfa.offset == kSignalRsp &&
-                             is_shape(rip, Shape::Kind::Sp, kSignalRip, pc) &&
-                             is_shape(rbp, Shape::Kind::Sp, kSignalRbp, pc);
+    const bool linux_frame = cfa.kind == Shape::Kind::AtSp && cfa.offset == arch::kSignalSp &&
+                             is_shape(returns, Shape::Kind::Sp, arch::kSignalPc, pc) &&
+                             is_shape(rbp, Shape::Kind::Sp, arch::kSignalFp, pc);
     return linux_frame ? Rule::make(RuleKind::Signal, 0, 0) : full;
   }
-  if (rip.kind != RegisterRule::Kind::AtCfa || rip.offset != -8 || rsp.kind != RegisterRule::Kind::Same) return full;
+  if (returns.kind != RegisterRule::Kind::AtCfa || rsp.kind != RegisterRule::Kind::Same) return full;
 
   std::int64_t rbp_offset = 0;
   if (cfa.kind == Shape::Kind::AtBp) {
+    if (!arch::kCallPushes || !arch::return_is_in_slot(returns.offset, true, rbp_offset)) return full;
     if (rbp.kind != RegisterRule::Kind::AtExpression) return full;
     const Shape saved = shape_of(rbp.expression, pc);
     if (saved.kind != Shape::Kind::Bp || !Rule::fits(cfa.offset, saved.offset)) return full;
@@ -74,11 +76,15 @@ Rule compact(const CfiWork& work, std::uint64_t pc) {
   }
   if (cfa.kind != Shape::Kind::Sp && cfa.kind != Shape::Kind::Bp) return full;
   RuleKind kind = cfa.kind == Shape::Kind::Bp ? RuleKind::BpSame : RuleKind::SpSame;
-  if (!rbp_at_cfa(rbp, rbp_offset, kind) || !Rule::fits(cfa.offset, rbp_offset)) return full;
+  if (!rbp_at_cfa(rbp, rbp_offset, kind)) return full;
+  const bool saves_rbp = Rule::make(kind, 0, 0).saves_rbp();
+  if (!arch::return_is_in_slot(returns.offset, saves_rbp, rbp_offset) || !Rule::fits(cfa.offset, rbp_offset))
+    return full;
   return Rule::make(kind, cfa.offset, rbp_offset);
 }
 
 Rule rule_of(std::uint64_t address, const ModuleInfo* module, CfiWork& work) {
+  if (returns_from_signal(address)) return Rule::make(RuleKind::Signal, 0, 0);
   if (module == nullptr) return Rule::make(RuleKind::NoObject, 0, 0);
   if (find_cfi_row(module->unwind, address, work) == CfiResult::Found) return compact(work, address - 1);
   // The very start of a function that nothing calls: the made-up return address at the bottom of a coroutine's stack
@@ -132,11 +138,11 @@ bool RowCache::publish(std::uint64_t key, std::uint32_t& row) {
   return true;
 }
 
-// An address outside the 47 bits of user space isn't entered: it's no return address.
+// What can't be a return address isn't entered.
 Rule RowCache::enter(std::uint64_t address, trace::ModuleId module, Rule rule) {
   const std::uint64_t key = address | static_cast<std::uint64_t>(trace::index(module)) << 48;
   const sys::SignalsBlocked blocked;  // a handler that leaves by longjmp must not leave the lock taken
-  if (address == 0 || address >= kRetired || !g_rows_lock.try_lock()) {
+  if (!arch::is_code(address) || !g_rows_lock.try_lock()) {
     count(g_counters.rows_lost);
     return rule;
   }

@@ -27,7 +27,7 @@ class RowCache {
   };
 
   static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << 48) - 1;
-  static constexpr std::uint64_t kRetired = std::uint64_t{1} << 47;  // no user-space address has it
+  static constexpr std::uint64_t kRetired = arch::kNoCodeBit;
 
   const Table* table() const { return table_.load(std::memory_order_acquire); }
 

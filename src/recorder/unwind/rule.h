@@ -2,7 +2,8 @@
 //
 //   bits  0..21  RowId          bit 23      (in a stored frame) the frame's rbp matters to an outer frame
 //   bits 24..27  RuleKind
-//   bits 28..39  where the caller's rbp is saved, in words, signed; from the CFA (Deref: from rbp)
+//   bits 28..39  where the caller's rbp is saved, in words, signed; from the CFA (Deref: from rbp). On aarch64 the return
+//                address lies in the word above, and rbp stands for x29
 //   bits 40..63  the CFA's offset, in words, signed
 #pragma once
 
@@ -11,7 +12,8 @@
 namespace tare::recorder {
 
 enum class RuleKind : std::uint8_t {
-  // bit 0: rbp is saved, bit 1: the CFA is rbp plus the offset, else rsp plus it. The return address is at CFA - 8.
+  // bit 0: rbp is saved, bit 1: the CFA is rbp plus the offset, else rsp plus it. arch::return_slot() has the
+  // return address.
   SpSame = 0,
   SpSaved = 1,
   BpSame = 2,
@@ -60,8 +62,5 @@ class Rule {
   static constexpr std::uint64_t kNeedsRbp = 1u << 23;
   std::uint64_t bits_ = 0;
 };
-
-// Where Linux puts the interrupted registers, from rsp in the signal return trampoline (struct rt_sigframe).
-inline constexpr std::int64_t kSignalRbp = 120, kSignalRsp = 160, kSignalRip = 168;
 
 }  // namespace tare::recorder

@@ -21,7 +21,7 @@ class SpinLock {
         return true;
       }
       if (turn < kSpins) {
-        __builtin_ia32_pause();
+        arch::pause();
       } else {
         sys::sleep_ns(50'000);
       }

@@ -47,8 +47,8 @@ bool is_base_of_own_stack(std::uint64_t sp) {
 // libc: errno stays.
 bool probe_readable(std::uint64_t address) {
   constexpr long kNoSuchHow = -1;
-  constexpr std::uint64_t kUserEnd = 0x7fff'ffff'f000;
-  if (address >= kUserEnd || address < StackMemory::kPage) return false;  // a null mask is none: no error
+  if (address >= arch::kUserEnd - StackMemory::kPage || address < StackMemory::kPage)
+    return false;  // a null mask is none: no error
   const long result = sys::call(SYS_rt_sigprocmask, kNoSuchHow, static_cast<long>(address & ~std::uint64_t{7}), 0, 8);
   return result != -EFAULT && result != -EPERM;  // forbidden: unknown
 }

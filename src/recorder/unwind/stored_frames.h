@@ -32,7 +32,7 @@ struct Check {
   std::uint64_t slot;
   std::uint64_t value;
 
-  std::uint64_t difference() const { return load(slot) ^ value; }
+  std::uint64_t difference() const { return arch::code_address(load(slot) ^ value); }
 };
 // A slot that never differs, for frames whose inner neighbour can't be unwound by comparing.
 inline constexpr std::uint64_t kZero = 0;

@@ -33,21 +33,6 @@ constexpr std::uint32_t kKeptWhenTruncated = 6144;
 constexpr std::uint32_t kFewestWhenTruncated = 4096;
 static_assert(kFewestWhenTruncated < kKeptWhenTruncated && kKeptWhenTruncated < trace::kMaxFrames);
 
-bool is_code(std::uint64_t address) { return address - 1 < RowCache::kRetired - 1; }
-
-// Does a call end here?
-bool follows_call(std::uint64_t address) {
-  if (!is_code(address) || !probe_readable(address - 8) || !probe_readable(address)) return false;
-  std::uint8_t bytes[8];
-  const std::uint64_t word = load(address - 8);
-  std::memcpy(bytes, &word, sizeof(bytes));
-  if (bytes[3] == 0xe8) return true;  // call rel32
-  for (int at = 1; at <= 6; ++at) {   // call r/m64: ff /2, two to seven bytes
-    if (bytes[at] == 0xff && (bytes[at + 1] & 0x38) == 0x10) return true;
-  }
-  return false;
-}
-
 // Called only for return addresses found by frame pointer: any word of the stack might be one. Java's interpreter
 // returns to places that no call precedes.
 bool is_plausible(std::uint64_t address) {
@@ -85,7 +70,7 @@ struct Unwinder::State {
   }
 
   __attribute__((noinline)) Rule shared_rule(Unwinder& unwinder, const RowCache::Table& table, std::uint64_t pc) {
-    if (!is_code(pc)) return g_rows.add(pc, work);
+    if (!arch::is_code(pc)) return g_rows.add(pc, work);
     Rule rule;
     if (!RowCache::find(table, pc, rule)) {
       rule = g_rows.add(pc, work);
@@ -112,7 +97,8 @@ struct Unwinder::State {
     }
     const std::uint64_t from = rule.cfa_from_rbp() ? position.rbp : position.sp;
     const std::uint64_t cfa = from + static_cast<std::uint64_t>(rule.cfa_offset());
-    if (cfa <= position.sp || !memory.readable(cfa - 8)) [[unlikely]]
+    const std::uint64_t returns = arch::return_slot(cfa, rule.rbp_offset());
+    if (cfa <= position.sp || !memory.readable(returns)) [[unlikely]]
       return Outcome::Failed;
     if (rule.saves_rbp()) {
       const std::uint64_t slot = cfa + static_cast<std::uint64_t>(rule.rbp_offset());
@@ -121,7 +107,7 @@ struct Unwinder::State {
       position.rbp = load(slot);
     }
     position.sp = cfa;
-    position.pc = load(cfa - 8);
+    position.pc = arch::code_address(load(returns));
     return position.pc == 0 ? Outcome::Complete : Outcome::Caller;
   }
 
@@ -140,10 +126,10 @@ struct Unwinder::State {
         return position.pc == 0 ? Outcome::Complete : Outcome::Caller;
       }
       case RuleKind::Signal:
-        if (!memory.readable(sp + kSignalRbp) || !memory.readable(sp + kSignalRip)) return Outcome::Failed;
-        position = {load(sp + kSignalRip) + 1, load(sp + kSignalRsp), load(sp + kSignalRbp)};
+        if (!memory.readable(sp + arch::kSignalFp) || !memory.readable(sp + arch::kSignalPc)) return Outcome::Failed;
+        position = {load(sp + arch::kSignalPc) + 1, load(sp + arch::kSignalSp), load(sp + arch::kSignalFp)};
         if (!memory.enter(position.sp)) return Outcome::Failed;
-        if (position.pc == kCalledNull) leave_null_call(position);
+        if (position.pc == kCalledNull) arch::leave_null_call(position.pc, position.sp, sp);
         return Outcome::Caller;
       case RuleKind::Full:
         count_up(g_counters.full_walks);
@@ -153,10 +139,23 @@ struct Unwinder::State {
         // The loader's start function, which calls constructors, has no unwind table, and musl has none at all.
         if (is_first_of_own_stack(position.sp)) return Outcome::Complete;
         count_up(g_counters.unknown_pcs);
-        if (!frame_pointer_step(position, memory) || !is_code(position.pc)) return Outcome::NoTable;
-        return is_plausible(position.pc) ? Outcome::Caller : Outcome::NoTable;
+        if (!frame_pointer_step(position, memory) || !arch::is_code(position.pc)) return Outcome::NoTable;
+        if (!is_plausible(position.pc)) return Outcome::NoTable;
+        if (!arch::kCallPushes) work_out_sp(position);
+        return Outcome::Caller;
       }
     }
+  }
+
+  // After a step by frame record, which doesn't tell how large the frame was. The caller has a record too, if its
+  // unwind table has x29 saved there: so x29 tells where its CFA is.
+  void work_out_sp(FramePosition& position) {
+    Rule rule;
+    if (!RowCache::find(*g_rows.table(), position.pc, rule)) rule = g_rows.add(position.pc, work);
+    if (!rule.simple() || !rule.saves_rbp() || rule.cfa_from_rbp()) return;
+    const std::uint64_t sp =
+        position.rbp - static_cast<std::uint64_t>(rule.rbp_offset()) - static_cast<std::uint64_t>(rule.cfa_offset());
+    if (sp >= position.sp && memory.readable(sp)) position.sp = sp;
   }
 
   static void count_up(std::atomic<std::uint64_t>& counter) { recorder::count(counter); }
@@ -311,7 +310,7 @@ void Unwinder::State::attach(std::uint32_t outside, std::uint32_t fresh_count) {
     const Rule rule = fresh[i].rule;
     rows[i] = rule.row();
     if (rule.simple()) [[likely]] {
-      *check++ = {outer->position.sp - 8, outer->position.pc};
+      *check++ = {arch::return_slot(outer->position.sp, rule.rbp_offset()), outer->position.pc};
       if (rule.saves_rbp() && outer->rule.needs_rbp()) {
         *check++ = {outer->position.sp + static_cast<std::uint64_t>(rule.rbp_offset()), outer->position.rbp};
       }

@@ -5,7 +5,9 @@
 // and most freed blocks are young. Each guess that holds costs a byte that zstd then packs to a tenth.
 #pragma once
 
+#if defined(__SSE2__)
 #include <emmintrin.h>
+#endif
 
 #include <bit>
 #include <cstddef>
@@ -43,9 +45,14 @@ class SymbolModel {
   // The first guess that is `symbol`, or kGuesses. Without branches, because the right guess is unpredictable.
   int find(Symbol symbol) const {
     static_assert(kWays == 4);
+#if defined(__SSE2__)
     const __m128i ways = _mm_load_si128(reinterpret_cast<const __m128i*>(fast_));
     const __m128i equal = _mm_cmpeq_epi32(ways, _mm_set1_epi32(static_cast<int>(symbol)));
     const int which = _mm_movemask_ps(_mm_castsi128_ps(equal)) << 1 | static_cast<int>(*slow_ == symbol);
+#else
+    int which = static_cast<int>(*slow_ == symbol);
+    for (int way = 0; way < kWays; ++way) which |= static_cast<int>(fast_[way] == symbol) << (way + 1);
+#endif
     return std::countr_zero(static_cast<unsigned>(which | 1 << kGuesses));
   }
   // Moves the symbol to the front of the four, from its place or by removing the last. In one store, as find() loads
@@ -53,6 +60,7 @@ class SymbolModel {
   void move_to_front(Symbol symbol) {
     static_assert(kWays == 4);
     *slow_ = symbol;
+#if defined(__SSE2__)
     __m128i* const place = reinterpret_cast<__m128i*>(fast_);
     const __m128i ways = _mm_load_si128(place);
     const __m128i newest = _mm_cvtsi32_si128(static_cast<int>(symbol));
@@ -63,6 +71,16 @@ class SymbolModel {
     const __m128i stay = _mm_or_si128(_mm_or_si128(once, _mm_slli_si128(equal, 8)), _mm_slli_si128(equal, 12));
     const __m128i moved = _mm_or_si128(_mm_slli_si128(ways, 4), newest);
     _mm_store_si128(place, _mm_or_si128(_mm_and_si128(stay, ways), _mm_andnot_si128(stay, moved)));
+#else
+    Symbol newest = symbol;  // of those that move
+    Symbol stay = 0;         // all bits set from its place on
+    for (int way = 0; way < kWays; ++way) {
+      const Symbol old = fast_[way];
+      fast_[way] = (old & stay) | (newest & ~stay);
+      stay |= old == symbol ? ~Symbol{0} : 0;
+      newest = old;
+    }
+#endif
   }
   // `token` represents an event in the history: the symbol, or for a free the kind of the ended block.
   void remember(std::uint32_t token) {

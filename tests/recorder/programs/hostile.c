@@ -53,8 +53,11 @@ int main(int count, char** arguments) {
     setrlimit(RLIMIT_NOFILE, &none);
   } else if (strcmp(how, "seccomp") == 0) {
     // Not for the allocator, which needs none of these at this size.
-    static const int denied[] = {SYS_openat, SYS_open,      SYS_madvise, SYS_mremap,
-                                 SYS_statfs, SYS_fallocate, SYS_fcntl,   SYS_nanosleep};
+    static const int denied[] = {
+#ifdef SYS_open
+        SYS_open,
+#endif
+        SYS_openat, SYS_madvise, SYS_mremap, SYS_statfs, SYS_fallocate, SYS_fcntl, SYS_nanosleep};
     enum { kDenied = sizeof(denied) / sizeof(denied[0]) };
     struct sock_filter filter[2 * kDenied + 2];
     int at = 0;

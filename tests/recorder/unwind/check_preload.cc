@@ -1,4 +1,4 @@
-// tare-unwind-check.so: preloaded, compares the recorder's stack with libunwind's at every allocation of a real
+// tare-unwind-check.so: preloaded, compares the recorder's stack with another unwinder's at every allocation of a real
 // program.
 //
 //   TARE_CHECK_MODE   compare (default); capture: only ours, for timing; hook: neither, to subtract
@@ -7,10 +7,8 @@
 //
 // Stacks are put together from {kept, fresh} as a reader of the trace does it, so that the bookkeeping is checked too.
 // Counts lie in shared memory: a forked child's go to its parent's sum. A new image (exec) has its own line.
-#define UNW_LOCAL_ONLY
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <libunwind.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -23,6 +21,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#if defined(__x86_64__)
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+#else
+#include <execinfo.h>
+#endif
+
+#include "recorder/arch/arch.h"
 #include "recorder/unwind/unwind.h"
 
 extern "C" {
@@ -81,7 +87,23 @@ void add(std::atomic<std::uint64_t>& counter, std::uint64_t amount) {
   }
 }
 
-std::uint64_t ticks() { return __builtin_ia32_rdtsc(); }
+using tare::recorder::arch::ticks;
+
+// Another unwinder: libunwind, which is fast, where it knows the machine's signed return addresses; else backtrace().
+#if defined(__x86_64__)
+constexpr char kOther[] = "libunwind";
+int other_stack(void** frames, std::uint32_t most) { return unw_backtrace(frames, static_cast<int>(most)); }
+void prepare_other() { unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_PER_THREAD); }
+void other_forgets() { unw_flush_cache(unw_local_addr_space, 0, 0); }
+#else
+constexpr char kOther[] = "backtrace()";
+int other_stack(void** frames, std::uint32_t most) { return backtrace(frames, static_cast<int>(most)); }
+void prepare_other() {  // it loads its library at its first call
+  void* frame = nullptr;
+  backtrace(&frame, 1);
+}
+void other_forgets() {}
+#endif
 
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void say(const char* format, ...) {
@@ -105,9 +127,13 @@ void describe(const char* who, std::uint32_t position, std::uint64_t address) {
   }
 }
 
-// Is this the return address of a signal handler? mov $15, %rax; syscall
+// Is this the return address of a signal handler?
 bool is_signal_return(std::uint64_t address) {
-  static const std::uint8_t kCode[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+#if defined(__x86_64__)
+  static const std::uint8_t kCode[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};  // mov $15, %rax; syscall
+#else
+  static const std::uint8_t kCode[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};  // mov x8, #139; svc #0
+#endif
   return std::memcmp(reinterpret_cast<const void*>(address), kCode, sizeof(kCode)) == 0;
 }
 
@@ -120,7 +146,7 @@ bool same_frame(const Thread& thread, std::uint32_t position, const void* theirs
 }
 
 void show(const Thread& thread, std::uint32_t from, std::uint32_t theirs) {
-  say("mismatch in pid %d: ours %u frames, libunwind's %u\n", getpid(), thread.depth, theirs);
+  say("mismatch in pid %d: ours %u frames, %s's %u\n", getpid(), thread.depth, kOther, theirs);
   std::uint32_t first = 0;
   while (first < thread.depth && first < theirs && same_frame(thread, first, thread.theirs[from + first])) ++first;
   const std::uint32_t start = first > 3 ? first - 3 : 0;
@@ -133,7 +159,7 @@ void show(const Thread& thread, std::uint32_t from, std::uint32_t theirs) {
 }
 
 void compare(Thread& thread, const StartState& start, const Capture& capture) {
-  const int found = unw_backtrace(thread.theirs, static_cast<int>(kTheirFrames));
+  const int found = other_stack(thread.theirs, kTheirFrames);
   std::uint32_t from = 0;
   while (from < 16 && thread.theirs[from] != reinterpret_cast<void*>(start.return_address)) ++from;
   std::uint32_t theirs = found > static_cast<int>(from) ? static_cast<std::uint32_t>(found) - from : 0;
@@ -239,7 +265,7 @@ __attribute__((constructor)) void begin() {
   g_tables.ensure = ensure;
   attach();
   pthread_atfork(nullptr, nullptr, attach);
-  unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_PER_THREAD);
+  prepare_other();
   g_main_pid = getpid();
   atexit(report);
   g_mode = mode;
@@ -247,11 +273,10 @@ __attribute__((constructor)) void begin() {
 
 }  // namespace
 
-#define START_STATE                                               \
-  StartState {                                                    \
-    reinterpret_cast<std::uint64_t>(__builtin_return_address(0)), \
-        reinterpret_cast<std::uint64_t>(__builtin_dwarf_cfa()),   \
-        *static_cast<std::uint64_t*>(__builtin_frame_address(0))  \
+#define START_STATE                                                                \
+  StartState {                                                                     \
+    reinterpret_cast<std::uint64_t>(__builtin_return_address(0)), TARE_CALLERS_SP, \
+        *static_cast<std::uint64_t*>(__builtin_frame_address(0))                   \
   }
 
 #define EXPORT extern "C" __attribute__((visibility("default"), noinline))
@@ -279,7 +304,7 @@ EXPORT int dlclose(void* handle) {
   static const auto real = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "dlclose"));
   const int result = real(handle);
   tare::recorder::modules_changed();
-  unw_flush_cache(unw_local_addr_space, 0, 0);
+  other_forgets();
   return result;
 }
 

@@ -17,6 +17,7 @@ TEST(Modules, BothWaysToAskTheLoaderAgree) {
   for (const auto address :
        {reinterpret_cast<std::uint64_t>(&own_function), reinterpret_cast<std::uint64_t>(&std::strerror),
         reinterpret_cast<std::uint64_t>(&std::terminate), getauxval(AT_SYSINFO_EHDR)}) {
+    if (address == 0) continue;  // no vdso, as under qemu
     LoadedObject found;
     LoadedObject visited;
     ASSERT_TRUE(find_loaded_object(address, found));

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "../arch_code.h"
+#include "recorder/arch/arch.h"
 #include "recorder/unwind/modules.h"
 #include "recorder/unwind/unwind.h"
 
@@ -93,8 +95,7 @@ thread_local Pair* t_pair;
 
 // The work of a hook.
 NOINLINE void check_here() {
-  const StartState start{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),
-                         reinterpret_cast<std::uint64_t>(__builtin_dwarf_cfa()),
+  const StartState start{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)), TARE_CALLERS_SP,
                          *static_cast<std::uint64_t*>(__builtin_frame_address(0))};
   Pair& pair = *t_pair;
   if (pair.random() % 31 == 0) pair.reusing->forget();
@@ -248,8 +249,7 @@ TEST(Unwinder, FramesSurviveOtherMappingsGoing) {
 TEST(Unwinder, EndsAtTheOutermostFrame) {
   Pair pair;
   t_pair = &pair;
-  const StartState start{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),
-                         reinterpret_cast<std::uint64_t>(__builtin_dwarf_cfa()),
+  const StartState start{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)), TARE_CALLERS_SP,
                          *static_cast<std::uint64_t*>(__builtin_frame_address(0))};
   const Capture capture = pair.reusing->capture(start);
   EXPECT_TRUE(capture.complete);
@@ -296,7 +296,7 @@ TEST(Unwinder, SignalFrames) {
   for (i = 0; i < 200 && !HasFatalFailure(); ++i) {
     raise(SIGUSR1);
     wander(2);
-    if (sigsetjmp(g_jump, 1) == 0) __asm__ volatile("ud2");
+    if (sigsetjmp(g_jump, 1) == 0) __asm__ volatile(TARE_INVALID_INSTRUCTION);
   }
   sigaction(SIGILL, &before, nullptr);
   EXPECT_GT(pair.kept, 0u);
@@ -307,8 +307,7 @@ Capture g_captured;
 void on_null_call(int) {
   check_here();
   if (!testing::Test::HasFatalFailure()) {
-    const StartState start{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),
-                           reinterpret_cast<std::uint64_t>(__builtin_dwarf_cfa()),
+    const StartState start{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)), TARE_CALLERS_SP,
                            *static_cast<std::uint64_t*>(__builtin_frame_address(0))};
     t_pair->fresh->reset();
     g_captured = t_pair->fresh->capture(start);
@@ -349,25 +348,16 @@ TEST(Unwinder, CallsThroughNull) {
   EXPECT_TRUE(std::any_of(rows + 1, rows + 5, calls_null));
 }
 
-// A frame found by rbx, as glibc's lazy binding trampoline has it; `target` is called from a realigned stack.
-extern "C" void tare_test_frame_by_rbx(void (*target)(int), int argument);
-__asm__(
-    ".text\n.globl tare_test_frame_by_rbx\n.type tare_test_frame_by_rbx, @function\ntare_test_frame_by_rbx:\n"
-    ".cfi_startproc\n"
-    "pushq %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset rbx, 0\n"
-    "movq %rsp, %rbx\n.cfi_def_cfa_register rbx\n"
-    "andq $-64, %rsp\n"
-    "movq %rdi, %rax\nmovl %esi, %edi\ncall *%rax\n"
-    "movq %rbx, %rsp\n.cfi_def_cfa_register rsp\n"
-    "popq %rbx\n.cfi_adjust_cfa_offset -8\n.cfi_restore rbx\n"
-    "ret\n.cfi_endproc\n.size tare_test_frame_by_rbx, .-tare_test_frame_by_rbx\n");
+// A frame found by a register that callees preserve; `target` is called from a realigned stack.
+extern "C" void tare_test_frame_by_register(void (*target)(int), int argument);
+TARE_FRAME_BY_REGISTER("tare_test_frame_by_register");
 
 TEST(Unwinder, FramesFoundByOtherRegisters) {
   Pair pair;
   t_pair = &pair;
   const std::uint64_t before = unwind_counters().full_walks;
   for (int i = 0; i < 100 && !HasFatalFailure(); ++i) {
-    tare_test_frame_by_rbx([](int depth) { tare_test_frame_by_rbx(wander, depth); }, i % 5);
+    tare_test_frame_by_register([](int depth) { tare_test_frame_by_register(wander, depth); }, i % 5);
   }
   EXPECT_GT(unwind_counters().full_walks, before + 100);
   EXPECT_EQ(unwind_counters().failures, 0u);

@@ -21,6 +21,8 @@
 #include <thread>
 #include <vector>
 
+#include "../../arch_code.h"
+
 #define NOINLINE __attribute__((noinline))
 
 namespace {
@@ -84,19 +86,11 @@ void odd_frames() {
   }
 }
 
-// A frame found by rbx, as glibc's lazy binding trampoline has it.
-extern "C" void tare_frame_by_rbx(void (*target)(int), int argument);
-__asm__(
-    ".text\n.globl tare_frame_by_rbx\n.type tare_frame_by_rbx, @function\ntare_frame_by_rbx:\n.cfi_startproc\n"
-    "pushq %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset rbx, 0\n"
-    "movq %rsp, %rbx\n.cfi_def_cfa_register rbx\n"
-    "andq $-64, %rsp\n"
-    "movq %rdi, %rax\nmovl %esi, %edi\ncall *%rax\n"
-    "movq %rbx, %rsp\n.cfi_def_cfa_register rsp\n"
-    "popq %rbx\n.cfi_adjust_cfa_offset -8\n.cfi_restore rbx\n"
-    "ret\n.cfi_endproc\n.size tare_frame_by_rbx, .-tare_frame_by_rbx\n");
+// A frame found by a register that callees preserve, as glibc's lazy binding trampoline on x86-64 has it.
+extern "C" void tare_frame_by_register(void (*target)(int), int argument);
+TARE_FRAME_BY_REGISTER("tare_frame_by_register");
 void other_registers() {
-  for (int i = 0; i < 100; ++i) tare_frame_by_rbx(realigned_with_alloca, i % 7);
+  for (int i = 0; i < 100; ++i) tare_frame_by_register(realigned_with_alloca, i % 7);
 }
 
 std::jmp_buf g_jump;
