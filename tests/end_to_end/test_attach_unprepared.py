@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from commanded import blocks_of
@@ -125,6 +127,150 @@ def test_libraries_that_are_opened_later_are_recorded(tare: Tare, program: Build
             assert made["total"] >= 100 and made["live"] == 0
             (facts,) = tare.sql(trace, "select impossible_events from process")
             assert facts["impossible_events"] == 0
+
+
+MIB = 1 << 20
+
+
+def peak_of(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+
+
+def wait_for_library(pid: int) -> None:
+    deadline = time.monotonic() + 60
+    while "/libtare-record.so" not in Path(f"/proc/{pid}/maps").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def account_while_growing(tare: Tare, built: Path, early_mib: int) -> tuple[dict[str, Any], str]:
+    """The account of a program that keeps 100 MiB more during a recording, and the report's first screen."""
+    with running(built, str(early_mib), stdin=subprocess.PIPE, before=0) as process:
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        early_peak = peak_of(process.pid)
+        command = [tare.command, "attach", str(process.pid), "-q", "-o", "a.tare"]
+        attach = subprocess.Popen(command, cwd=tare.folder)
+        wait_for_library(process.pid)
+        time.sleep(1)
+        process.stdin.write("grow\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "done\n"
+        time.sleep(1)
+        attach.send_signal(signal.SIGINT)
+        assert attach.wait(timeout=60) == 0
+        peak = peak_of(process.pid)
+    (facts,) = tare.sql(tare.folder / "a.tare", "select peak_rss_bytes, earlier_peak_rss_bytes from process")
+    # The kernel adds up counters of processors, and may be off by some pages.
+    assert facts == pytest.approx({"peak_rss_bytes": peak, "earlier_peak_rss_bytes": early_peak}, abs=MIB / 4)
+    found = json.loads(tare("report", "a.tare", "--json").stdout)["account"]
+    assert sum(part["bytes"] for part in found["parts"]) + found["unexplained_bytes"] == found["peak_rss_bytes"]
+    assert found["peak_rss_bytes"] + found["recorder_bytes"] == facts["peak_rss_bytes"]
+    return found, tare("report", "a.tare").stdout
+
+
+def test_the_account_of_a_running_program(tare: Tare, program: Build) -> None:
+    found, text = account_while_growing(tare, program("unprepared_peak.c"), 0)
+    assert not found["peak_before_recording"] and "before the recording" not in text
+    parts = {part["name"]: part for part in found["parts"]}
+    assert parts["blocks"]["most_bytes"] >= 100 * MIB
+    # 32 MiB in blocks from before: they are in the heap, and aren't free.
+    assert parts["older blocks and free memory"]["most_bytes"] >= 32 * MIB
+    assert "free in the allocator" not in parts
+    assert found["unexplained_bytes"] < 0.1 * found["peak_rss_bytes"]
+
+
+def test_the_account_of_a_program_whose_peak_was_earlier(tare: Tare, program: Build) -> None:
+    found, text = account_while_growing(tare, program("unprepared_peak.c"), 400)
+    assert found["peak_before_recording"] and found["recorder_bytes"] == 0
+    assert found["peak_rss_bytes"] >= 400 * MIB
+    assert found["unexplained_bytes"] >= 200 * MIB
+    assert "MiB before the recording:" in text
+    assert "the peak RSS came before the recording" in " ".join(text.split())
+
+
+OBJECTS = """
+import sys
+print("ready", flush=True)
+for line in sys.stdin:
+    kept = [(i, str(i)) for i in range(300_000)]
+    print("done", flush=True)
+"""
+
+
+def test_the_account_of_a_running_python_program_names_pymalloc(tare: Tare) -> None:
+    with running(sys.executable, "-c", OBJECTS, stdin=subprocess.PIPE, before=0) as process:
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        attach = subprocess.Popen([tare.command, "attach", str(process.pid), "-q", "-o", "a.tare"], cwd=tare.folder)
+        wait_for_library(process.pid)
+        time.sleep(1)
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "done\n"
+        attach.send_signal(signal.SIGINT)
+        assert attach.wait(timeout=60) == 0
+    text = " ".join(tare("report", "a.tare").stdout.split())
+    assert "after an attach, blocks of pymalloc aren't recorded" in text
+
+
+def wait_for_recording(pid: int) -> None:
+    deadline = time.monotonic() + 60
+    while ".spool" not in Path(f"/proc/{pid}/maps").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+FACTS = "select alloc_events, impossible_events, dropped_events, complete, replaced_by_exec from process"
+
+
+def test_a_recording_ends_when_the_program_executes_another(tare: Tare, program: Build) -> None:
+    with running(program("unprepared_exec.c"), stdin=subprocess.PIPE, before=0) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for number in range(2):
+            assert process.stdout.readline() == "ready\n"
+            command = [tare.command, "attach", str(process.pid), "-q", "-o", f"{number}.tare"]
+            attach = subprocess.Popen(command, cwd=tare.folder, stderr=subprocess.PIPE, text=True)
+            wait_for_recording(process.pid)
+            time.sleep(0.5)
+            process.stdin.write("exec\n")
+            process.stdin.flush()
+            (line,) = attach.communicate(timeout=60)[1].splitlines()
+            assert attach.returncode == 0
+            assert f"process {process.pid} executed another program, unprepared_exec" in line
+            (facts,) = tare.sql(tare.folder / f"{number}.tare", FACTS)
+            assert facts["alloc_events"] > 20
+            assert facts["impossible_events"] == facts["dropped_events"] == facts["complete"] == 0
+            assert facts["replaced_by_exec"] == 1
+        assert process.stdout.readline() == "ready\n"
+        process.communicate("quit\n", timeout=60)
+        assert process.returncode == 0
+
+
+def test_a_child_that_executes_another_program_has_a_trace_of_its_own(tare: Tare, program: Build) -> None:
+    with running(program("unprepared_exec.c"), stdin=subprocess.PIPE, before=0) as process:
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        command = [tare.command, "attach", str(process.pid), "-q", "-o", "a.tare"]
+        attach = subprocess.Popen(command, cwd=tare.folder, stderr=subprocess.PIPE, text=True)
+        wait_for_recording(process.pid)
+        process.stdin.write("fork\n")
+        process.stdin.flush()
+        assert process.stdout.readline() != ""
+        attach.send_signal(signal.SIGINT)
+        (line,) = attach.communicate(timeout=60)[1].splitlines()
+        assert line == "tare: 1 process could not be recorded: started with an environment that lacks LD_PRELOAD (sh)"
+        assert attach.returncode == 0
+        (child,) = tare.others("a.tare")
+        (facts,) = tare.sql(child, FACTS)
+        assert facts["alloc_events"] >= 50 and facts["replaced_by_exec"] == 1
+        assert facts["impossible_events"] == facts["dropped_events"] == 0
+        (parent,) = tare.sql(tare.folder / "a.tare", FACTS)
+        assert parent["alloc_events"] > 20 and parent["replaced_by_exec"] == 0
+        assert parent["impossible_events"] == parent["dropped_events"] == 0
+        process.communicate("quit\n", timeout=60)
+        assert process.returncode == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may read and suspend a program's filter")

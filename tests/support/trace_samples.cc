@@ -279,6 +279,7 @@ void write_rich_trace(const std::string& path) {
   record.info.unwind_gaps = {{RowId{0}, 5}, {RowId{1}, 70'000}};
   record.info.nested_events = 3;
   record.info.peak_rss_bytes = 1 << 30;
+  record.info.earlier_peak_bytes = 1 << 29;
   record.info.spool_bytes = 1 << 23;
   record.info.asleep_ns = 77;
   record.thread_count = 2;

@@ -61,6 +61,7 @@ class Account(NamedTuple):
     huge_page_bytes: int | None = None  # of all parts: on huge pages; None: unknown
     page_table_bytes: int | None = None  # beside the RSS; None: unknown
     pools: Pools | None = None  # None: the program has none
+    is_earlier: bool = False  # the peak came before the recording of a running process; the parts are of the recording
 
     @property
     def unexplained_bytes(self) -> int:
@@ -82,7 +83,15 @@ class Account(NamedTuple):
 def program_rss_bytes(process: Mapping[str, Any]) -> int:
     """The program's peak RSS without the recorder's memory; 0: unknown."""
     whole: int = process["peak_rss_bytes"] or 0
+    if _is_earlier(process):
+        return whole
     return whole - min(max(process["spool_bytes"] or 0, process["rss_recorder_bytes"] or 0), whole)
+
+
+def _is_earlier(process: Mapping[str, Any]) -> bool:
+    """Whether the peak RSS came before the recording, and thus before the recorder's memory."""
+    earlier = process["earlier_peak_rss_bytes"]
+    return bool(earlier) and earlier >= (process["peak_rss_bytes"] or 0)
 
 
 def rss_readings(recording: Recording) -> list[tuple[int, int]]:
@@ -125,7 +134,8 @@ def account(recording: Recording) -> Account | None:
     parts.sort(key=lambda part: -part.bytes)
     # The kernel notes the greatest RSS from time to time: smaps may list a little more.
     peak_rss = max(peak_rss, _sum(parts))
-    return Account(peak_rss, recorder, parts, source, process["huge_page_bytes"], process["page_table_bytes"], pools)
+    pages = (process["huge_page_bytes"], process["page_table_bytes"])
+    return Account(peak_rss, recorder, parts, source, *pages, pools, _is_earlier(process))
 
 
 def pools_at_peak(recording: Recording) -> Pools | None:
@@ -173,7 +183,7 @@ def _from_snapshot(recording: Recording) -> list[Part]:
         kind = "shared" if part.kind == "file" and part.name.startswith(_SHARED) else part.kind
         by_kind[kind] = by_kind.get(kind, 0) + part.resident_bytes
     blocks = max(0, heap.requested_bytes + heap.slop_bytes + heap.header_bytes - heap.absent_bytes)
-    parts = [_exact("blocks", min(blocks, by_kind.get("heap", 0))), _exact(FREE, heap.kept_bytes)]
+    parts = [_exact("blocks", min(blocks, by_kind.get("heap", 0))), _exact(_rest_of_heap(recording), heap.kept_bytes)]
     parts += [_exact(label, by_kind[kind]) for kind, label in _LABELS.items() if by_kind.get(kind)]
     return parts
 
@@ -183,6 +193,13 @@ _SHARED = ("/dev/zero", "/memfd:", "/SYSV", "/dev/shm/")
 
 FREE = "free in the allocator"
 FREE_IN_POOLS = "free in pools"
+OLDER = "older blocks and free memory"  # blocks that were allocated before the recording began are unknown
+
+
+def _rest_of_heap(recording: Recording) -> str:
+    return FREE if recording.process["paused_ns"] is None else OLDER
+
+
 _LABELS = {"mapping": "own mappings", "shared": "shared memory", "file": "files", "stack": "stacks", "other": "other"}
 
 
@@ -201,7 +218,7 @@ def _from_reading(recording: Recording, peak_rss: int) -> list[Part]:
     )
     blocks = min(gross, heap)
     parts = [Part("blocks", blocks + grown, least, min(gross, heap + spread) + grown)]
-    parts.append(Part(FREE, heap - blocks, max(0, heap - spread - gross), heap + spread - least))
+    parts.append(Part(_rest_of_heap(recording), heap - blocks, max(0, heap - spread - gross), heap + spread - least))
     mapped = min(max(0, peak_rss - _reading_bytes(recording) - grown), _mapped_beside_reading(recording))
     for kind, label in _LABELS.items():
         size = process[f"rss_{kind}_bytes"] or 0
@@ -259,10 +276,14 @@ def way_to_see_more(recording: Recording, found: Account) -> str:
     if found.blocks_share >= ENOUGH_SEEN:
         return ""
     program = str(recording.process["program"])
+    if recording.process["earlier_peak_rss_bytes"] is not None and recording.process["python"]:
+        return f"after an attach, blocks of pymalloc aren't recorded; tare run -- {program} ... records them"
     for start, switch in _SWITCHES.items():
         # With the switch set blocks are most of the memory, or the program maps memory itself: other advice fits.
         if program.startswith(start) and found.blocks_share < _SWITCH_IS_SET and _maps_memory(found):
             return f"{switch} makes {program} allocate its objects by malloc, so that a recording has all of them"
+    if found.is_earlier:
+        return "the peak RSS came before the recording; the parts are those of the recording"
     if found.source is Source.READING and found.unexplained_bytes > _MUCH_UNEXPLAINED * found.peak_rss_bytes:
         return "the peak RSS came after the last reading of its parts; the snapshot at the exit (--snapshots) may be nearer to it"
     if found.source is not Source.BLOCKS:

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.analysis import prices
-from tare.analysis.account import FREE
+from tare.analysis.account import FREE, OLDER
 from tare.lenses.call_price import MOVING_REALLOC_NS, REALLOC_NS
 from tare.text.units import call_duration, exact, human_bytes, human_count
 
@@ -89,7 +89,7 @@ def whole_of(recording: Recording) -> Whole:
     gross = recording.process["peak_gross_bytes"] or 0
     # The parts may have been read after the heap's peak: what is free in the allocator then, was blocks at the peak. The waste of guide
     # pair 09, 18 MiB, was bounded by the 11 KiB of blocks that were left.
-    heap = ("blocks", FREE)
+    heap = ("blocks", FREE, OLDER)
     blocks = sum(part.most_bytes for part in found.parts if part.name in heap) if found else math.inf
     return Whole(float(rss or gross), float(recording.process["duration_ns"] or 0), bool(rss), blocks)
 

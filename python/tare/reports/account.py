@@ -42,7 +42,10 @@ def lines(recording: Recording, width: int) -> Iterator[str]:
         if tables >= max(_LEAST_PAGE_TABLES, _LEAST_SHARE * whole)
         else ""
     )
-    yield from wrapped(f"peak RSS {human_bytes(whole)}: {', '.join(parts)}{beside}", width)
+    yield from wrapped(
+        f"peak RSS {human_bytes(whole)}{' before the recording' if found.is_earlier else ''}: {', '.join(parts)}{beside}",
+        width,
+    )
     pools = found.pools
     if pools and pools.held_bytes >= _LEAST_SHARE * whole:
         yield from wrapped(
@@ -69,6 +72,7 @@ def as_json(recording: Recording) -> dict[str, Any] | None:
         return None
     return {
         "peak_rss_bytes": found.peak_rss_bytes,
+        "peak_before_recording": found.is_earlier,
         "recorder_bytes": found.recorder_bytes,
         "source": found.source.value,
         "parts": [

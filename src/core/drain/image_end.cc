@@ -7,6 +7,7 @@
 #include "core/drain/generated_code/jitdump.h"
 #include "core/drain/generated_code/perf_map.h"
 #include "core/drain/image_recording.h"
+#include "core/process_memory/mapped_file.h"
 
 namespace tare::core {
 
@@ -85,6 +86,12 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   summary_.forget_early();
   streams_.reset();
   spool_.reset();
+}
+
+bool ImageRecording::was_replaced() const {
+  if (!spool_ || process_ == 0 || (spool_->header().flags.load(std::memory_order_acquire) & kSpoolReplaced) == 0)
+    return false;
+  return MappedFile(spool_path()).in(process_) == Mapped::No;
 }
 
 // JIT compilers keep the lines of their maps in buffers until the process exits, so that names are read at the end

@@ -19,18 +19,24 @@ std::uint64_t ImageRecording::watch_memory(const SnapshotFacts& facts, ReadingBu
   if (!rss_bytes) return ~std::uint64_t{0};
   if (readings_.reading_is_due(now_ns, *rss_bytes, budget)) {
     const std::uint64_t begin_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    std::optional<MemoryReading> reading =
-        read_memory(process_, {facts.recorder_library, facts.spool_folder, facts.spool_folder + "/" + spool_name(),
-                               spool_->header().own_ranges});
-    const std::uint64_t cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns;
-    readings_.record(now_ns, *rss_bytes, cost_ns, budget);
-    if (reading) {
-      reading->stamp = stamp_now();
-      record_.info.reading = std::move(reading);
-      if (summary_.replay()) summary_.replay()->expect_reading();
-    }
+    take_reading(facts);
+    readings_.record(now_ns, *rss_bytes, clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns, budget);
   }
   return readings_.next_look_ns();
+}
+
+void ImageRecording::read_memory_once(const SnapshotFacts& facts) {
+  if (process_ != 0 && spool_ && !failure_ && !gaps_are_final_ && !record_.info.reading) take_reading(facts);
+}
+
+void ImageRecording::take_reading(const SnapshotFacts& facts) {
+  std::optional<MemoryReading> reading =
+      read_memory(process_, {facts.recorder_library, facts.spool_folder, facts.spool_folder + "/" + spool_name(),
+                             spool_->header().own_ranges});
+  if (!reading) return;
+  reading->stamp = stamp_now();
+  record_.info.reading = std::move(reading);
+  if (summary_.replay()) summary_.replay()->expect_reading();
 }
 
 }  // namespace tare::core

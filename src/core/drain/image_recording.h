@@ -88,6 +88,8 @@ class ImageRecording {
   Status take_snapshot(trace::MomentKind kind, const std::string& name, const SnapshotFacts& facts);
   // Reads the resident bytes of each mapping, if a reading is due. Returns the time at which the next one is due.
   std::uint64_t watch_memory(const SnapshotFacts& facts, ReadingBudget& budget);
+  // Before detaching: the same, if there was no reading.
+  void read_memory_once(const SnapshotFacts& facts);
   // The program is about to exit and waits for its snapshot.
   bool snapshot_requested() const;
   void acknowledge_snapshot();
@@ -117,6 +119,8 @@ class ImageRecording {
   bool rename_parent(const std::string& parent_trace);
   bool is_member() const { return output_.is_member(); }
   bool finished() const { return !spool_; }
+  // Its process has become another program, which didn't make a spool.
+  bool was_replaced() const;
   bool unheard() const { return spool_ && spool_->unheard(); }  // its program fills chunks without waking us
   bool summarized() const { return summary_.is_stored(); }
 
@@ -176,6 +180,7 @@ class ImageRecording {
   // True if the spool's file was cut short by another process, so that its contents are invalid. Warns once.
   bool is_cut();
   Status drain_frozen(FrozenProcess& process);
+  void take_reading(const SnapshotFacts& facts);
   void put_moment(const trace::Moment& moment);
   void write_snapshots();
   ObservedProcess observed_process(const SnapshotFacts& facts) const;

@@ -149,7 +149,9 @@ bool ImageTable::add(const std::string& name, std::uint32_t named_pid) {
   if (options_.segments.wanted()) {
     (*image)->set_parent_writer([this](ImageRecording& child) { return parent_is_written(child); });
   }
-  (*image)->record().info.image_index = count_image(maker.value_or(0));
+  trace::ProcessInfo& info = (*image)->record().info;
+  info.image_index = count_image(maker.value_or(0));
+  if (maker == first_.pid && info.image_index == 0) info.earlier_peak_bytes = first_.earlier_peak_bytes;
   note_parent(**image);
   process->image = image->get();
   by_spool_[name] = process->image;

@@ -42,10 +42,11 @@ class ImageTable {
     std::uint64_t file_bytes = 0;
   };
   struct First {
-    pid_t pid;                  // the command, or the process attached to
-    pid_t ancestor;             // of all that are recorded
-    int descriptors;            // that this process may have open
-    std::uint64_t spool_bytes;  // that a process's spool takes at most; 0: the recorder's default
+    pid_t pid;                         // the command, or the process attached to
+    pid_t ancestor;                    // of all that are recorded
+    int descriptors;                   // that this process may have open
+    std::uint64_t spool_bytes;         // that a process's spool takes at most; 0: the recorder's default
+    std::uint64_t earlier_peak_bytes;  // of its RSS, before the recording; 0: it began with us
   };
 
   ImageTable(const LaunchOptions& options, SpoolDirectory& directory, LaunchOutcome& outcome, const TraceNames& names,

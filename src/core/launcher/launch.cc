@@ -11,14 +11,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "core/launcher/child_process.h"
 #include "core/launcher/memory_limit.h"
 #include "core/launcher/process_recorder.h"
+#include "core/snapshot/memory_reading.h"
 #include "trace/base/clock_ns.h"
 #include "trace/spool/allocator_table.h"
 #include "trace/spool/spool_folder.h"
@@ -103,7 +107,7 @@ void Launch::watch_first(pid_t pid, pid_t ancestor, const std::string& program, 
   child_ = pid;
   names_.emplace(options_.output, program, child_);
   images_.emplace(options_, directory_, outcome_, *names_,
-                  ImageTable::First{pid, ancestor, use_all_descriptors(), most_spool_bytes});
+                  ImageTable::First{pid, ancestor, use_all_descriptors(), most_spool_bytes, earlier_peak_bytes_});
 }
 
 Status Launch::join(const AttachOptions& options) {
@@ -111,6 +115,7 @@ Status Launch::join(const AttachOptions& options) {
   directory_.control().wake_processes = 1;  // a user waits for this one
   if (options_.snapshots != TakeSnapshots::OnRequest) directory_.control().exit_moments = 1;
   strangers_ = own_children();
+  earlier_peak_bytes_ = peak_resident_bytes_of(options.pid);  // without the recorder
   if (Status led = lead_to_recorder(options.pid, options_.recorder_library); !led) return led;
   Result<FrozenProcess> process = FrozenProcess::freeze(options.pid);
   if (!process) return process.error();
@@ -242,6 +247,30 @@ bool Launch::check_processes() {
   return true;
 }
 
+// Programs that an attached process executes don't have its recorder. So the recording is over.
+void Launch::end_replaced() {
+  std::vector<pid_t> replaced;
+  for (const auto& [pid, process] : images_->processes()) {
+    if (process.image != nullptr && process.image->was_replaced()) replaced.push_back(pid);
+  }
+  if (replaced.empty()) return;
+  find_images();  // a prepared program makes a spool of its own
+  for (const pid_t pid : replaced) {
+    ImageTable::Process& process = images_->processes().at(pid);
+    if (process.image == nullptr || !process.image->was_replaced()) continue;
+    images_->close(process, {});
+    images_->remove(pid);
+    if (pid != child_) continue;
+    child_over_since_ns_ = trace::monotonic_ns();
+    directory_.forget_notices_of(pid);  // "started without LD_PRELOAD"
+    std::error_code ignored;
+    const std::string number = std::to_string(pid);
+    const std::string program = std::filesystem::read_symlink("/proc/" + number + "/exe", ignored).filename();
+    images_->warn("process " + number + " executed another program, " + program +
+                  ", and its recording ended there; tare attach " + number + " records that program");
+  }
+}
+
 bool Launch::all_processes_ended() {
   if (joined_ && (signals_.stop_requested() || (detached_ns_ != 0 && trace::monotonic_ns() >= detached_ns_)))
     return true;
@@ -299,6 +328,7 @@ void Launch::serve_until_processes_end() {
   while (true) {
     const std::uint32_t seen = control.wake.load();
     const bool found = find_images();
+    if (joined_) end_replaced();  // before notices are taken
     DrainDepth depth = DrainDepth::Usual;
     if (trace::monotonic_ns() >= next_flush_ns_) {
       depth = DrainDepth::Everything;

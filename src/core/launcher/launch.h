@@ -51,6 +51,7 @@ class Launch {
   bool drain(DrainDepth depth);
   void take_due_snapshots(pid_t pid, ImageRecording& image);
   bool check_processes();  // true: some are over
+  void end_replaced();
   bool all_processes_ended();
   void report_progress();
   void warn_about_unrecorded();
@@ -63,7 +64,8 @@ class Launch {
   LaunchSignals signals_;
   SnapshotFacts facts_;
   RequestDesk desk_;
-  bool joined_ = false;  // the process was there before us
+  bool joined_ = false;                   // the process was there before us
+  std::uint64_t earlier_peak_bytes_ = 0;  // of its RSS then
   bool ended_early_ = false;
   std::uint64_t detached_ns_ = 0;  // then; 0: not by the clock
   std::uint32_t signalled_snapshots_ = 0;

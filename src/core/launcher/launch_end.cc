@@ -11,6 +11,7 @@
 
 #include "core/launcher/launch.h"
 #include "core/launcher/process_recorder.h"
+#include "core/snapshot/memory_reading.h"
 #include "trace/base/clock_ns.h"
 #include "trace/spool/allocator_table.h"
 #include "trace/spool/spool_folder.h"
@@ -68,18 +69,23 @@ void Launch::take_final_snapshot(pid_t pid, ImageRecording& image) {
 // The spool's file is deleted here. The process keeps the mapping, for a thread that arrives late. The memory of its
 // chunks, up to 64 MiB, is released.
 void Launch::detach_process(pid_t pid, ImageTable::Process& process) {
+  ProcessEnd end;
+  process.image->read_memory_once(facts_);
   {
     Result<FrozenProcess> frozen = FrozenProcess::freeze(pid);
     if (frozen && frozen->thread_count() > 0) {
       Result<ProcessRecorder> recorder = ProcessRecorder::find(*frozen);
       Status detached = recorder ? recorder->detach() : Status(recorder.error());
       if (detached) detached = process.image->run_out_of_hooks(*frozen);
-      if (!detached) outcome_.warnings.push_back(detached.error().message);
+      if (detached)
+        end.peak_rss_bytes = peak_resident_bytes_of(pid);
+      else
+        outcome_.warnings.push_back(detached.error().message);
     } else if (!frozen) {
       outcome_.warnings.push_back(frozen.error().message);
     }
   }
-  images_->close(process, {});
+  images_->close(process, end);
   for (const std::string& name : process.retired) directory_.forget(name);
   // The launcher doesn't wait longer: the kernel releases threads that are still traced when the launcher ends.
   for (const std::uint64_t end_ns = trace::monotonic_ns() + kLateReleaseNs;

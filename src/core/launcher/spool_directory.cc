@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <new>
 #include <utility>
 
@@ -244,6 +245,15 @@ void SpoolDirectory::take_notices(UnrecordedByReason& all) const {
     if (same.programs.size() < kMostPrograms) same.programs.insert(program);
   }
   ::closedir(folder);
+}
+
+void SpoolDirectory::forget_notices_of(pid_t pid) const {
+  const std::string begin = std::to_string(pid) + ".";
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with(begin) && name.ends_with(trace::kNoticeSuffix)) ::unlink(entry.path().c_str());
+  }
 }
 
 std::vector<std::pair<std::string, std::string>> SpoolDirectory::take_requests() const {

@@ -59,6 +59,8 @@ class SpoolDirectory {
   bool put_allocators(const std::string& table) const;
   // Takes the notices that processes left, and adds them to `all`.
   void take_notices(UnrecordedByReason& all) const;
+  // Deletes those of a process, by its own number.
+  void forget_notices_of(pid_t pid) const;
   // Deletes a spool, and keeps its name reserved: the recorder numbers the images of a process by the existing names.
   void retire(const std::string& name) const;
   // Deletes the names that retire() reserved for ended processes.

@@ -32,12 +32,12 @@ bool is_shared_memory(const MappedRange& mapped) {
 
 bool is_file(const MappedRange& mapped) { return !mapped.name.empty() && mapped.name.front() != '['; }
 
-std::uint64_t page_table_bytes_of(pid_t pid) {
-  constexpr std::string_view kName = "\nVmPTE:";
+// Of a line such as "VmPTE:\t  120 kB"; 0: none.
+std::uint64_t bytes_in_status(pid_t pid, std::string_view name) {
   const std::string status = trace::read_process_file(pid, "status").value_or("");
-  std::size_t at = status.find(kName);
+  std::size_t at = status.find(name);
   if (at == std::string::npos) return 0;
-  at = status.find_first_not_of(" \t", at + kName.size());
+  at = status.find_first_not_of(" \t", at + name.size());
   std::uint64_t kib = 0;
   if (at != std::string::npos) std::from_chars(status.data() + at, status.data() + status.size(), kib);
   return kib << 10;
@@ -63,6 +63,8 @@ std::optional<std::uint64_t> resident_bytes_of(pid_t pid) {
   if (pages == 0) return std::nullopt;  // a zombie
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
+
+std::uint64_t peak_resident_bytes_of(pid_t pid) { return bytes_in_status(pid, "\nVmHWM:"); }
 
 MemoryReading sorted_reading(const std::vector<ResidentRange>& ranges, const ReadingFacts& facts) {
   MemoryReading reading;
@@ -106,7 +108,7 @@ std::optional<MemoryReading> read_memory(pid_t pid, const ReadingFacts& facts) {
   const std::vector<AddressRange> recorder = recorder_ranges(memory, facts.own_ranges);
   MemoryReading reading =
       sorted_reading(with_recorder_named(ranges, recorder, facts.recorder_library, present_bytes), facts);
-  reading.page_table_bytes = page_table_bytes_of(pid);
+  reading.page_table_bytes = bytes_in_status(pid, "\nVmPTE:");
   return reading;
 }
 

@@ -23,6 +23,9 @@ struct ReadingFacts {
 // RSS as /proc/PID/statm has it: 11 us. std::nullopt: the process has ended.
 std::optional<std::uint64_t> resident_bytes_of(pid_t pid);
 
+// Its greatest RSS up to now. 0: the process has ended.
+std::uint64_t peak_resident_bytes_of(pid_t pid);
+
 // 0.8 ms for a Python program of 10 MB, 6.5 ms for one of 400 MB. The process runs on; it waits for its mmap lock at
 // most. std::nullopt: the process has ended, or is another image. The caller sets the stamp.
 std::optional<trace::MemoryReading> read_memory(pid_t pid, const ReadingFacts& facts);

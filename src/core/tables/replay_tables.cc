@@ -298,6 +298,8 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.number("wait_status", info.wait_status ? std::optional<std::int64_t>(*info.wait_status) : std::nullopt);
   row.number("peak_rss_bytes",
              info.peak_rss_bytes ? std::optional<std::int64_t>(whole(info.peak_rss_bytes)) : std::nullopt);
+  row.number("earlier_peak_rss_bytes",
+             info.earlier_peak_bytes ? std::optional<std::int64_t>(whole(info.earlier_peak_bytes)) : std::nullopt);
   row.number("spool_bytes", info.spool_bytes ? std::optional<std::int64_t>(whole(info.spool_bytes)) : std::nullopt);
   row.known_text("imported_from", info.imported_from);
   row.known_text("missing_facts", info.missing_facts);

@@ -62,6 +62,7 @@ enum class Field : std::uint64_t {
   MissingFacts = 47,
   Python = 56,
   Title = 57,
+  EarlierPeakBytes = 58,
 };
 
 class FieldWriter {
@@ -209,6 +210,7 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   if (info.python != 0) fields.number(Field::Python, info.python);
   if (!info.title.empty()) fields.text(Field::Title, info.title);
   fields.number(Field::PeakRssBytes, info.peak_rss_bytes);
+  if (info.earlier_peak_bytes != 0) fields.number(Field::EarlierPeakBytes, info.earlier_peak_bytes);
   if (!record.spool_path.empty()) fields.text(Field::SpoolPath, record.spool_path);
   fields.number(Field::EventCount, record.event_count);
   fields.number(Field::SpoolEvents, record.spool_events);
@@ -342,6 +344,9 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
         break;
       case Field::PeakRssBytes:
         info.peak_rss_bytes = number();
+        break;
+      case Field::EarlierPeakBytes:
+        info.earlier_peak_bytes = number();
         break;
       case Field::SpoolPath:
         record.spool_path = text();

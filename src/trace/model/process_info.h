@@ -115,6 +115,7 @@ struct ProcessInfo {
   FoldedCounts folded;
   std::uint32_t moments = 0;             // snapshots taken
   std::uint64_t peak_rss_bytes = 0;      // VmHWM at the exit, or from rusage; 0: unknown
+  std::uint64_t earlier_peak_bytes = 0;  // VmHWM when the recording of a running process began; 0: at its start
   std::uint64_t spool_bytes = 0;         // of the spool's file, all of them resident in the program; 0: not known
   std::optional<MemoryReading> reading;  // the one with the greatest RSS
 };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -90,14 +91,15 @@ class Subject:
 
 
 @contextmanager
-def process(*command: str | Path, cwd: Path) -> Iterator[subprocess.Popen[bytes]]:
+def process(*command: str | Path, cwd: Path, end: int = signal.SIGKILL) -> Iterator[subprocess.Popen[bytes]]:
+    """`end`: the signal by which a server ends its workers, too."""
     with open(cwd / "output", "wb") as output:
         started = subprocess.Popen([*map(str, command)], cwd=cwd, stdout=output, stderr=output)
     try:
         yield started
     finally:
-        started.kill()
-        started.wait()
+        started.send_signal(end)
+        started.wait(timeout=60)
 
 
 @contextmanager
@@ -169,7 +171,9 @@ def nginx(folder: Path, _: Build) -> Iterator[Subject]:
         "while not os.path.exists('stop'):\n  assert urllib.request.urlopen(request).read() == first\n"
     )
     with ExitStack() as stack:
-        server = stack.enter_context(process("nginx", "-p", folder, "-c", folder / "nginx.conf", cwd=folder))
+        server = stack.enter_context(
+            process("nginx", "-p", folder, "-c", folder / "nginx.conf", cwd=folder, end=signal.SIGTERM)
+        )
         time.sleep(1)
         (worker,) = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
         (folder / "load").mkdir()
@@ -204,7 +208,7 @@ def postgres(folder: Path, _: Build) -> Iterator[Subject]:
     connect = ["psql", "-h", "127.0.0.1", "-p", port, "-U", "postgres", "-d", "postgres"]
     with ExitStack() as stack:
         command = [*as_user, found[-1] / "postgres", "-D", data, "-p", port, "-c", f"unix_socket_directories={data}"]
-        stack.enter_context(process(*command, cwd=folder))
+        stack.enter_context(process(*command, cwd=folder, end=signal.SIGQUIT))
         answer_to([*connect, "-Atc", "select 1"])
         (folder / "load").mkdir()
         client = stack.enter_context(process(*connect, "-c", script, cwd=folder / "load"))

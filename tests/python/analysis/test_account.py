@@ -233,3 +233,18 @@ def test_a_program_without_pools_has_no_line_about_them(made: Handmade) -> None:
     assert found is not None
     assert found.pools is None
     assert "pools" not in " ".join(lines(recording, 200))
+
+
+def test_a_peak_before_the_recording_had_no_recorder(made: Handmade) -> None:
+    shape = made.blocks(made.stack("f", "main"), MIB - 16, MIB - 8, total=4, peak=4)
+    made.snapshot("peak", [(shape, 0x10000 + MIB * i, {}) for i in range(4)])
+    made.resident(1, "heap", 6 * MIB)
+    made.resident(1, "recorder", 2 * MIB)
+    resident(made, 24 * MIB, 2 * MIB)
+    made._process["paused_ns"] = 1
+    for earlier, expected in ((23 * MIB, (22 * MIB, False)), (24 * MIB, (24 * MIB, True))):
+        made._process["earlier_peak_rss_bytes"] = earlier
+        found = account(made.recording())
+        assert found is not None
+        assert (found.peak_rss_bytes, found.is_earlier) == expected
+        assert found.recorder_bytes == 24 * MIB - expected[0]

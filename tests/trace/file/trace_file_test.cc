@@ -64,6 +64,7 @@ TEST(TraceFile, RichTraceRoundTrip) {
   EXPECT_EQ(info.wait_status, 9);
   EXPECT_EQ(info.dropped_events, 24u);
   EXPECT_EQ(info.peak_rss_bytes, 1u << 30);
+  EXPECT_EQ(info.earlier_peak_bytes, 1u << 29);
   EXPECT_EQ(info.spool_bytes, 1u << 23);
   EXPECT_EQ(info.asleep_ns, 77u);
   ASSERT_EQ(info.unwind_gaps.size(), 2u);
