@@ -247,6 +247,11 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   if (error == 0) {
     error = launched_ ? spool_->create(directory_, SpoolMode::Launched, launched_bytes_) : open_standalone();
   }
+  // The launcher may have deleted all spools just before this one was there, which nobody would delete then.
+  if (error == 0 && launched_ && launcher_.has_ended()) {
+    spool_->discard();
+    return false;
+  }
   if (error == 0) {
     error = fill_spool(origin);
     if (error != 0) spool_->discard();

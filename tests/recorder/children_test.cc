@@ -66,6 +66,15 @@ TEST(Children, ForkedWithoutLauncher) {
   expect_child(run({program("forks"), "fork"}, options));
 }
 
+// A launcher that ends deletes its control file, then all spools: a later one would stay.
+TEST(Children, ForkedAfterTheLaunchersEndLeaveNoSpool) {
+  const RunResult result = run({program("forks"), "fork-after-end"});
+  ASSERT_TRUE(result.exited(0)) << result.wait_status;
+  EXPECT_EQ(result.errors, "");
+  ASSERT_EQ(result.images.size(), 1u);
+  EXPECT_EQ(result.images[0].header().flags.load() & trace::kSpoolForked, 0u);
+}
+
 TEST(Children, TheParentNotesTheFork) {
   const RunResult result = run({program("forks"), "fork"});
   const SpoolImage* parent = parent_of(result);

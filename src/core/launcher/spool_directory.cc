@@ -160,6 +160,8 @@ SpoolDirectory::SpoolDirectory(SpoolDirectory&& other) noexcept
 
 SpoolDirectory::~SpoolDirectory() {
   if (!path_.empty() && !left_behind_) {
+    // First: a process that makes its spool after the list of spools was read finds no launcher, and deletes it.
+    ::unlink((path_ + "/" + trace::kControlName).c_str());
     if (abandoned_) {
       for (const std::string& name : spools()) forget(name);
     }
@@ -167,7 +169,6 @@ SpoolDirectory::~SpoolDirectory() {
     take_notices(late);
     for (const auto& [request, text] : take_requests()) leave_answer(request, "no the recording is over");
     forget_remains();
-    ::unlink((path_ + "/" + trace::kControlName).c_str());
     ::unlink((path_ + "/" + trace::kAllocatorsName).c_str());
     // Not empty: a spool that couldn't be read is worth keeping.
     const std::string folder = parent_fd_ < 0 ? path_ : path_in_program_.substr(parent_bytes_ + 1);

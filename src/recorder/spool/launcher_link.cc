@@ -80,6 +80,13 @@ LauncherLife LauncherLink::life() const {
   return life;
 }
 
+bool LauncherLink::has_ended() const {
+  if (control_ == nullptr) return false;
+  const long fd = sys::open(path_, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (!sys::failed(fd)) sys::close(fd);
+  return fd == -ENOENT;
+}
+
 bool LauncherLink::is_stopped() const {
   const char now = state();
   return now == 'T' || now == 't';

@@ -46,6 +46,8 @@ class LauncherLink {
   // This process isn't recorded, and can't write the reason (chroot). False: not connected.
   bool count_unrecorded();
   LauncherLife life() const;
+  // It was there and has ended: its control file is the first that it deletes.
+  bool has_ended() const;
   bool wants_exit_moments() const {
     return control_ != nullptr && control_->exit_moments.load(std::memory_order_relaxed) != 0;
   }

@@ -1,4 +1,5 @@
-// Ways to become two processes. Argument: fork, fork-twice, vfork, clone, fork-exec, fork-in-thread.
+// Ways to become two processes. Argument: fork, fork-twice, fork-after-end (of the launcher), vfork, clone, fork-exec,
+// fork-in-thread.
 #include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -44,6 +45,10 @@ int main(int, char** arguments) {
       wait_all();
       std::exit(0);
     }
+  } else if (how == "fork-after-end") {
+    const std::string control = std::string(std::getenv("TARE_SPOOL_DIR")) + "/control";
+    if (unlink(control.c_str()) != 0) return 1;
+    fork_child(1000);
   } else if (how == "vfork") {
     const pid_t child = vfork();
     if (child == 0) {
