@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -77,6 +78,30 @@ def test_a_program_is_recorded_let_go_and_recorded_again(tare: Tare, program: Bu
         stop.touch()
         assert process.communicate(timeout=120)[0] == alone
         assert process.returncode == 0
+
+
+def test_an_interrupted_attach_leaves_the_program_as_it_was(tare: Tare, program: Build) -> None:
+    """Signals come from before the recorder is loaded until the recording runs."""
+    case = PROGRAMS["tight"]
+    built = program(case.source)
+    alone = subprocess.run([built, *case.arguments, "/"], capture_output=True, text=True, check=True).stdout
+    chance = random.Random(1)
+    for number, kind in enumerate([signal.SIGINT, signal.SIGTERM] * 8):
+        stop = tare.folder / f"stop{number}"
+        with running(built, *case.arguments, stop, before=0.05) as process:
+            attach = subprocess.Popen(
+                [tare.command, "attach", str(process.pid), "-q", "-o", f"{number}.tare"],
+                cwd=tare.folder,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            time.sleep(chance.uniform(0.1, 0.5))
+            attach.send_signal(kind)
+            error = attach.communicate(timeout=60)[1]
+            stop.touch()
+            assert process.communicate(timeout=120)[0] == alone, error
+            assert process.returncode == 0, error
 
 
 def slots_of(pid: int) -> bool:

@@ -143,6 +143,7 @@ void resolve_real_functions() {
   if (found.malloc_usable_size == nullptr) found.malloc_usable_size = usable_unknown;
   if (allocator.kind == trace::AllocatorKind::Musl) {
     allocator.musl_slots = is_mallocng(found.malloc, found.free, found.malloc_usable_size);
+    if (!allocator.musl_slots) allocator.kind = trace::AllocatorKind::Unknown;  // its headers aren't those of mallocng
     use_musl_functions(found);
   }
   real = found;
