@@ -53,6 +53,10 @@ run_one() {
 }
 
 if [ "${3:-}" = --only ]; then
+  # libFuzzer ends its process at once: temporary files would stay.
+  TMPDIR=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
+  export TMPDIR
+  trap 'rm -rf "$TMPDIR"' EXIT
   run_one "$4"
   exit 0
 fi
