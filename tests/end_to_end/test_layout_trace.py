@@ -43,6 +43,15 @@ def test_types_are_told_and_weighed(tare: Tare, trace: Path) -> None:
     assert alone["saved_bytes_peak"] == 3_000 * 16
 
 
+def test_a_type_before_a_trailing_array_is_told(tare: Tare, program: Callable[..., Path]) -> None:
+    types = weighed(tare, tare.record(program("trailing_arrays.c")))
+    flexible = types["flexible"]
+    # glibc's blocks: 32 + 32 bytes take 80, and 24 + 32 take 64
+    assert (flexible["objects_peak"], flexible["certainty"]) == (4_000, "medium")
+    assert "hacked" not in types  # its last array continues behind the type
+    assert flexible["saved_bytes_peak"] == 4_000 * 16
+
+
 def test_the_lens_says_the_order_and_how_sure_it_is(tare: Tare, trace: Path) -> None:
     report = tare.report(trace, "--lens", "padding")
     found = {finding["function"]: finding for finding in report["findings"] if finding["lens"] == "padding"}

@@ -10,8 +10,8 @@ from tare.naming.cpp_names import without_versions
 from tare.progress import Progress, warn
 from tare.types.collected_types import Collected, counted_at, find_types, in_cell, made_by
 from tare.types.layouts import Field, Type, types_of
-from tare.types.source_names import line_of, type_in
-from tare.types.type_sites import BlockType, Caller, Types, allocated_by, gains, order_text, type_of_blocks
+from tare.types.source_names import head_in, line_of, type_in
+from tare.types.type_sites import BEFORE_MORE, BlockType, Caller, Types, allocated_by, gains, order_text, type_of_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -122,11 +122,20 @@ class SiteLayouts:
             callers = [
                 Caller(self._pointed[row], self._types.get(module, self._types[""])) for row, module in site.callers
             ]
-            in_source = type_in(line_of(*site.place, self._begun_ns))
-            typed = type_of_blocks(site.functions, callers, kind.requested_bytes, self._sizes[kind.stack_id], in_source)
-            if typed is not None:
+            line = line_of(*site.place, self._begun_ns)
+            sizes = self._sizes[kind.stack_id]
+            typed = type_of_blocks(site.functions, callers, kind.requested_bytes, sizes, type_in(line), head_in(line))
+            if typed is not None and not self._ends_in_array(typed):
                 found.append(TypedKind(kind, typed))
         return found
+
+    def _ends_in_array(self, typed: BlockType) -> bool:
+        """The bytes behind a type continue its last field, `char text[1]`: that must stay the last. A flexible array does stay."""
+        if typed.by != BEFORE_MORE:
+            return False
+        fields, _ = self.fields_and_order(typed.type)
+        last = max(fields, key=lambda each: each.offset_bits, default=None)
+        return last is not None and last.kind != "flexible" and last.type.endswith("]")
 
     def _made_type(self, site: Site) -> Type | None:
         made = next((name for function in site.functions if (name := made_by(function)) is not None), None)

@@ -1,4 +1,4 @@
-"""The type that a line of source allocates: `new T[n]`, `malloc(n * sizeof(T))`. Read only if its file is no younger than the recording."""
+"""The type that a line of source allocates: `new T[n]`, `malloc(n * sizeof(T))`, `malloc(sizeof(T) + n)`. Read only if its file is no younger than the recording."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _NEW = re.compile(rf"\bnew\s*(?:\([^()]*\)\s*)?{_NAME}\s*(?P<pointer>\*)?\s*(?=[
 _SIZE_OF = re.compile(rf"\bsizeof\s*\(\s*{_NAME}\s*(?P<pointer>\*)?\s*\)")
 _CODE = re.compile(r"//.*|/\*.*?\*/|\"(?:[^\"\\]|\\.)*\"")
 _MOST_FILE_BYTES = 8 << 20
+_CALLED = re.compile(r"\b(?!(?:return|if|while|for|switch|sizeof)\b)\w+\s*$")
 
 
 def type_in(line: str) -> str | None:
@@ -23,6 +24,30 @@ def type_in(line: str) -> str | None:
         return None
     names = {match["name"] for match in matches}
     return names.pop() if len(names) == 1 else None
+
+
+def head_in(line: str) -> str | None:
+    """The type that a block begins with, where the line asks for more behind it: `malloc(sizeof(T) + n * sizeof(U))`. None: it names none, or several."""
+    code = _CODE.sub(" ", line)
+    heads: list[re.Match[str]] = []
+    others = [*_NEW.finditer(code)]
+    for match in _SIZE_OF.finditer(code):
+        before, behind = code[: match.start()].rstrip()[-1:], code[match.end() :].lstrip()[:1]
+        if "*" in (before, behind):  # of the array behind the head
+            continue
+        is_summand = "+" in (before, behind) and before in ("(", ",", "+") and behind in (")", ",", "+")
+        (heads if is_summand and _is_argument(code, match.start()) else others).append(match)
+    return None if len(heads) != 1 or others or heads[0]["pointer"] else heads[0]["name"]
+
+
+def _is_argument(code: str, place: int) -> bool:
+    """Of a call: not `(sizeof(T) + a) * n`."""
+    depth = 0
+    for at in range(place - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(code[at], 0)
+        if depth < 0:
+            return _CALLED.search(code[:at]) is not None
+    return False
 
 
 def line_of(path: str, number: int, begun_ns: int) -> str:

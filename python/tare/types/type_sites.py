@@ -30,6 +30,7 @@ _TELLING_BYTES = 32
 _MOST_SIZES = 4
 # Smaller ones divide most sizes.
 _LEAST_PART_BYTES = 16
+BEFORE_MORE = "the line that allocates names it, with more bytes behind it"
 
 
 class BlockType(NamedTuple):
@@ -93,17 +94,24 @@ class Caller(NamedTuple):
 
 
 def type_of_blocks(
-    functions: Sequence[str], callers: Sequence[Caller], size: int, sizes: Sequence[int], in_source: str | None = None
+    functions: Sequence[str],
+    callers: Sequence[Caller],
+    size: int,
+    sizes: Sequence[int],
+    in_source: str | None = None,
+    head: str | None = None,
 ) -> BlockType | None:
     """Of blocks of `size` bytes, one of the `sizes` of the stack. `functions` are those between the allocator and the one that
     names the site, that included, innermost first; `callers` begin with the latter's, as far as there is debug information.
-    `in_source`: the type that the site's line of source names.
+    `in_source`: the type that the site's line of source names. `head`: the type that it names before more bytes.
     """
     for function in functions:
         if arguments := allocated_by(function):  # of chars or of pointers: then no other sign may say otherwise
             return _by_name(_function_of(function), arguments, size, callers[0].types) if callers else None
     if in_source is not None and callers:
         return _by_source(in_source, callers[0].types, sizes, size)
+    if head is not None and callers:
+        return _by_head(head, callers[0], sizes)
     # A stack with many sizes makes texts or arrays: a type of one of these sizes is a coincidence.
     typed = _by_variable(callers, size) if len(sizes) <= _MOST_SIZES else None
     typed = typed or _by_array(callers, size, sizes)
@@ -141,6 +149,15 @@ def _by_source(name: str, types: Types, sizes: Sequence[int], size: int) -> Bloc
     if found is None or size <= 0 or any(other % found.size_bytes for other in sizes):
         return None
     return BlockType(found, size // found.size_bytes, "medium", "the line that allocates names it")
+
+
+def _by_head(name: str, caller: Caller, sizes: Sequence[int]) -> BlockType | None:
+    """Each size has room for the type. Few lines fail that, so that a variable there must point to the type, too; otherwise it's a guess."""
+    found = caller.types.named(name) or caller.types.in_any_scope(name)
+    if found is None or min(sizes, default=0) < found.size_bytes:
+        return None
+    is_pointed = any(caller.types.declared(each) == found for each in caller.pointed)
+    return BlockType(found, 1, "medium" if is_pointed else "low", BEFORE_MORE)
 
 
 def _by_variable(callers: Sequence[Caller], size: int) -> BlockType | None:
