@@ -48,7 +48,7 @@ class Whole(NamedTuple):
     """Gains are shares of it."""
 
     peak_bytes: float  # RSS without the recorder; gross where the RSS is unknown
-    run_ns: float
+    run_ns: float  # with the recorder's work, which isn't measured: shares of it are too small
     is_rss: bool
     block_bytes: float = math.inf  # resident bytes of all blocks, at most: no remedy returns more; inf: unknown
 
