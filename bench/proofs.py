@@ -6,6 +6,7 @@ has the program with the remedy alone, made by a patch of `bench/remedies/`. The
 the prediction stands beside the proof.
 
 `make bench-proofs`, or `python3 bench/proofs.py --pair 08-arena --case git`; writes its part of bench/RESULTS.md unless --dry-run.
+A run of some pairs has a part of its own, so that the table of the last whole run stays.
 """
 
 from __future__ import annotations
@@ -203,8 +204,9 @@ def case_rows(name: str, folder: Path, runs: int) -> list[list[str]]:
     return rows
 
 
-def publish(rows: list[Row], cases: list[list[str]], *, dry_run: bool) -> None:
-    body = (
+def publish(rows: list[Row], cases: list[list[str]], *, whole: bool, dry_run: bool) -> None:
+    body = "" if whole else "A part of the pairs or programs, measured after the last whole run.\n\n"
+    body += (
         "Gains of the guide's remedies: predicted from the recording with the waste, proven by performing its calls with the remedy, and real:\n"
         "the difference of the two programs, run without a recorder. Where a pair's second program changes more than the remedy, a row beside it has\n"
         "the program with the remedy alone. Met by the prediction, with the calls of the proof: "
@@ -216,7 +218,7 @@ def publish(rows: list[Row], cases: list[list[str]], *, dry_run: bool) -> None:
         )
     print(body)
     if not dry_run:
-        results = Results("proofs")
+        results = Results("proofs" if whole else "proofs-part")
         for row in rows:
             if row.verdict.is_miss and row.name in REASONS:
                 results.remark(f"{row.name}: {REASONS[row.name]}")
@@ -246,7 +248,7 @@ def main() -> None:
                 continue
             print(name, file=sys.stderr, flush=True)
             cases += case_rows(name, Path(folder), options.runs)
-    publish(rows, cases, dry_run=options.dry_run)
+    publish(rows, cases, whole=not options.pair and not options.case, dry_run=options.dry_run)
 
 
 if __name__ == "__main__":
