@@ -98,6 +98,7 @@ class Explore(Choices):
         self._total: Sums | None = None
         self._when = ""
         self._found: Matching | None = None
+        self._sought = ""  # a search whose first match the tree goes to when it is shown
         self._steps_drawn = False  # the timeline without intervals
 
     # -- screen
@@ -217,6 +218,10 @@ class Explore(Choices):
         if "tree" in made:
             graph, self._found = made["tree"]
             self.query_one(StackView).show(graph, unit, self._found, compares=compares)
+            # Also where another change, such as of the terminal's size, came between the search and its result.
+            if self._sought and self._sought == self.choice.search:
+                self._sought = ""
+                self.call_after_refresh(self.action_next_match)
         if "time" in made:
             when = self.choice.when
             timeline = self.query_one(Timeline)
@@ -338,16 +343,8 @@ class Explore(Choices):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.input.display = False
         self._focus_view()
+        self._sought = event.value if self.view == "tree" else ""
         self.change(search=event.value)
-        if event.value and self.view == "tree":
-            self.call_after_refresh(self._when_shown, self._wanted)
-
-    def _when_shown(self, wanted: int) -> None:
-        """Goes to the first match as soon as the search is on the screen."""
-        if wanted == self._wanted and self.shown != wanted:
-            self.set_timer(0.05, lambda: self._when_shown(wanted))
-        elif wanted == self._wanted:
-            self.action_next_match()
 
     async def on_event(self, event: Event) -> None:
         """While a search is asked for, keys are its own. A view that is hidden meanwhile takes the focus away."""

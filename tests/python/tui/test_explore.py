@@ -13,6 +13,7 @@ from tare.explore.explorer import Explorer
 from tare.tui.explore import Explore
 from tare.tui.stack_view import StackView
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 
 def made() -> Explorer:
@@ -50,5 +51,26 @@ def test_a_search_begun_at_once_after_another_view_is_opened() -> None:
             await pilot.press("slash", "escape", "2", "u")
             await until(pilot, app)
             assert (app.view, app.up, app.choice.search) == ("sites", True, "grow")
+
+    asyncio.run(play())
+
+
+def test_a_search_reaches_its_match_although_the_terminal_changes_meanwhile() -> None:
+    app = Explore(made, "made.tare")
+
+    async def play() -> None:
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, app)
+            await pilot.press("3")
+            await until(pilot, app)
+            tree = app.query_one(StackView)
+            app.on_input_submitted(Input.Submitted(app.query_one("#search", Input), "grow"))
+            app.update()  # as after a change of the size
+            for _ in range(1000):
+                frame = tree.frame()
+                if frame is not None and frame.name == "grow":
+                    break
+                await pilot.pause(0.01)
+            assert frame is not None and frame.name == "grow"
 
     asyncio.run(play())
