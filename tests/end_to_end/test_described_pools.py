@@ -312,8 +312,17 @@ def test_memory_contexts_of_postgres(tare: Tare) -> None:
                    stdout=subprocess.DEVNULL)  # fmt: skip
     common = ["-h", "127.0.0.1", "-p", str(port), "-U", "user", "postgres"]
 
+    def wait_until_ready() -> None:
+        """It listens before it has started up, and refuses those who connect meanwhile."""
+        for _ in range(600):
+            if subprocess.run([binaries / "pg_isready", "-q", *common[:4]]).returncode == 0:
+                return
+            time.sleep(0.1)
+        raise AssertionError("PostgreSQL doesn't start up")
+
     def use() -> None:
         wait_for(port)
+        wait_until_ready()
         bench = binaries / "pgbench"
         subprocess.run([bench, "-i", "-q", "-s", "1", *common], check=True, capture_output=True)
         subprocess.run([bench, "-c", "2", "-t", "200", *common], check=True, capture_output=True)
