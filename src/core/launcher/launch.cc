@@ -55,10 +55,18 @@ int use_all_descriptors() {
 }
 
 // A snapshot of a heap of 50 MiB allocates and frees as much. By default each piece is released to the kernel and
-// mapped again by the next snapshot: page faults were a third of a snapshot's cost.
-void keep_freed_memory() {
-  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest that there may be
-  ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
+// mapped again by the next snapshot: page faults were a third of a snapshot's cost. Under a memory limit, freed memory
+// that is kept is the program's loss, and by default more of it is kept after each large block: beside a program of
+// 211 MiB, the launcher had 86 MiB in the first way, 72 by default, and 67 with a fixed threshold.
+void choose_kept_memory() {
+  constexpr std::uint64_t kMostKept = 256 << 20;
+  const std::optional<std::uint64_t> limit = memory_limit_bytes();
+  if (limit && *limit / 16 < kMostKept) {
+    ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  } else {
+    ::mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest that there may be
+    ::mallopt(M_TRIM_THRESHOLD, kMostKept);
+  }
 }
 
 }  // namespace
@@ -66,7 +74,7 @@ void keep_freed_memory() {
 Status Launch::start(const Executable& executable) {
   if (options_.snapshots != TakeSnapshots::OnRequest) {
     directory_.control().exit_moments = 1;
-    keep_freed_memory();
+    choose_kept_memory();
   }
   if (!options_.allocators.empty() && !directory_.put_allocators(options_.allocators)) {
     allocators_failure_ =
