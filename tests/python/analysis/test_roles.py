@@ -23,6 +23,7 @@ ROW: dict[str, Any] = {
     "peak_gross_bytes": 100,
     "before_peak_gross_bytes": None,
     "peak_rss_bytes": None,
+    "earlier_peak_rss_bytes": None,
     "spool_bytes": None,
     "rss_recorder_bytes": None,
 }
