@@ -42,7 +42,7 @@ struct RunResult {
 };
 
 RunResult run(const std::vector<std::string>& command, const RunOptions& options = {});
-// What performs programs of another machine, word by word; empty: this machine.
+// The words of the command that runs programs of another machine; empty: they are this machine's.
 std::vector<std::string> emulator();
 // A test program of this folder.
 std::string program(const std::string& name);

@@ -1,4 +1,4 @@
-// What differs by machine: one file each. Everything else of the recorder is the same source.
+// Includes the file of this machine, which has the code of the recorder that differs between machines.
 #pragma once
 
 #if defined(__x86_64__)
