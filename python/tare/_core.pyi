@@ -317,3 +317,7 @@ def gvdb_find(data: Buffer, keys: Sequence[str]) -> tuple[str, str, Any] | None:
 
 # messages, bytes of them, what is wrong behind
 def dbus_messages(data: Buffer) -> tuple[list[dict[str, Any]], int, str]: ...
+
+# files of watched processes
+def watch_facts(path: str) -> dict[str, Any]: ...  # keys: src/bindings/watch.cc; bytes are usable bytes
+def watch_to_trace(path: str, out: str) -> None: ...

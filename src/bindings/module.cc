@@ -21,6 +21,7 @@
 #include "bindings/table_text.h"
 #include "bindings/variant.h"
 #include "bindings/vtables.h"
+#include "bindings/watch.h"
 #include "core/columns/table_schema.h"
 #include "core/launcher/launcher.h"
 #include "core/process_memory/mapped_file.h"
@@ -314,4 +315,5 @@ NB_MODULE(_core, module) {
   tare::bindings::bind_layouts(module);
   tare::bindings::bind_variant(module);
   tare::bindings::bind_vtables(module);
+  tare::bindings::bind_watch(module);
 }

@@ -20,6 +20,8 @@
 #include "recorder/process/process_facts.h"
 #include "recorder/spool/shared_page.h"
 #include "recorder/unwind/own_memory.h"
+#include "recorder/watch/watch.h"
+#include "recorder/watch/watched.h"
 
 namespace tare::recorder {
 
@@ -28,8 +30,6 @@ __thread Thread* this_thread __attribute__((tls_model("initial-exec"))) = nullpt
 constinit Spool Recorder::spools_[2];
 const std::uint32_t Recorder::never_alive_ = 0;
 
-namespace {
-
 const char* variable(char** environment, const char* name) {
   const std::size_t length = std::strlen(name);
   for (char** entry = environment; *entry != nullptr; ++entry) {
@@ -37,6 +37,8 @@ const char* variable(char** environment, const char* name) {
   }
   return nullptr;
 }
+
+namespace {
 
 std::uint64_t number(const char* text) {
   std::uint64_t value = 0;
@@ -94,6 +96,7 @@ void Recorder::read_environment(char** environment) {
   const char* folder = variable(environment, trace::kEnvSpoolDir);
   launched_ = folder != nullptr && folder[0] == '/';
   if (launched_) Text(directory_, sizeof(directory_)).add(folder);
+  if (!launched_) read_watch_environment(environment);
 }
 
 void Recorder::name_program(const char* exe, std::uint64_t bytes) {
@@ -133,8 +136,10 @@ void Recorder::complain(const char* folder, Errno error) {
   look_up_program();
   char why[512];
   Text cause(why, sizeof(why));
-  cause.add("no spool can be made in ").add(folder).add(": ");
-  if (reason(error) != nullptr)
+  cause.add(watching() ? "no watch file can be made in " : "no spool can be made in ").add(folder).add(": ");
+  if (watching() && error == EFBIG)
+    cause.add("files may not be as large as 4 MiB (ulimit -f)");
+  else if (reason(error) != nullptr)
     cause.add(reason(error));
   else
     cause.add("error ").add_number(static_cast<std::uint64_t>(error));
@@ -168,8 +173,8 @@ Errno Recorder::open_standalone() {
 
 void Recorder::fill_header(const ForkOrigin* origin) {
   trace::SpoolHeader& header = *spool_->header();
-  std::memcpy(header.magic, trace::kSpoolMagic, sizeof(header.magic));
-  header.version = trace::kSpoolVersion;
+  std::memcpy(header.magic, watching() ? trace::kWatchMagic : trace::kSpoolMagic, sizeof(header.magic));
+  header.version = watching() ? trace::kWatchVersion : trace::kSpoolVersion;
   header.header_bytes = sizeof(trace::SpoolHeader);
   std::uint32_t flags = 0;
   if (!launched_) flags |= trace::kSpoolStandalone;
@@ -245,7 +250,9 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     contents_.store(wants_contents_ && error == 0, std::memory_order_release);
   }
   if (error == 0) {
-    error = launched_ ? spool_->create(directory_, SpoolMode::Launched, launched_bytes_) : open_standalone();
+    error = launched_    ? spool_->create(directory_, SpoolMode::Launched, launched_bytes_)
+            : watching() ? spool_->create_watched(directory_)
+                         : open_standalone();
   }
   // The launcher may have deleted all spools just before this one was there, which nobody would delete then.
   if (error == 0 && launched_ && launcher_.has_ended()) {
@@ -306,10 +313,15 @@ Errno Recorder::fill_spool(const ForkOrigin* origin) {
     return error;
   }
   fill_header(origin);
+  if (watching() && !watch.begin(*spool_, origin != nullptr ? parent_spool_ : nullptr)) return ENOMEM;
   attach_tables(spool_->tables());
   launched_chunks_ = spool_->chunk_limit();
   process_id_ = spool_->header()->pid;
   if (launched_) return spool_->publish_numbered(process_id_);
+  if (watching()) {
+    if (origin == nullptr) remove_own_watch_files();
+    return spool_->publish_numbered(process_id_, trace::kWatchSuffix);
+  }
   char name[320];
   return spool_->publish_named(
       Text(name, sizeof(name)).add("tare.").add(program_).add(".").add_number(process_id_).c_str());
@@ -319,7 +331,7 @@ bool Recorder::begin_exec() {
   if (!alive() || detached() || static_cast<std::uint32_t>(sys::getpid()) != process_id_) return false;
   const sys::SignalsBlocked blocked;
   Thread* thread = this_thread;
-  if (thread != nullptr && thread->gate.load(std::memory_order_relaxed) == Gate::Ready) {
+  if (thread != nullptr && !watching() && thread->gate.load(std::memory_order_relaxed) == Gate::Ready) {
     thread->gate.store(Gate::InHook, std::memory_order_relaxed);
     thread->control->busy.store(1, std::memory_order_relaxed);
     write_note(thread, trace::Op::Exec, 0);
@@ -338,6 +350,7 @@ bool Recorder::is_own_file(const char* path) const {
   const std::size_t length = std::strlen(directory_);
   if (length == 0 || std::strncmp(path, directory_, length) != 0 || path[length] != '/') return false;
   return std::strstr(path + length, trace::kSpoolSuffix) != nullptr ||
+         std::strstr(path + length, trace::kWatchSuffix) != nullptr ||
          (launched_ && std::strncmp(path + length + 1, trace::kControlName, sizeof(trace::kControlName) - 1) == 0);
 }
 
@@ -362,6 +375,7 @@ void Recorder::note_last_facts() {
   if (!keep_shared_page(spool_->header()) || !is_heard) asked_for_exit_.store(true, std::memory_order_relaxed);
   spool_->header()->peak_rss_kib.store(peak_resident_kib(), std::memory_order_relaxed);
   write_title(*spool_->header());
+  if (watching()) end_watch();
 }
 
 void Recorder::end() {

@@ -66,6 +66,8 @@ class Recorder {
   // is a table of blocks.
   bool contents() const { return contents_.load(std::memory_order_acquire); }
   std::uint64_t sample_bytes() const { return sample_bytes_; }
+  // Sampled events go to a watch file: only blocks count then.
+  bool watching() const { return watching_.load(std::memory_order_relaxed); }
   Spool& spool() { return *spool_; }
 
   // Makes the spool if that's still to do. `environment` may be null very early in a process: then it's tried again
@@ -135,6 +137,8 @@ class Recorder {
   // Room for `words` more: in the chunk of `thread`, of which only the beginning was backed by memory, else in a new
   // one. False: dropped (counted): the event can't be written.
   bool next_chunk(Thread* thread, std::uint64_t words);
+  // Of a watched process, at the end of a hook: its events go to the watch file.
+  void apply_watched(Thread* thread);
   // Room up to the end of the thread's chunk again, after there was none on purpose.
   void set_end(Thread* thread);
   // Where a hook was left for good: the thread goes on behind the last event that is there as a whole.
@@ -193,6 +197,11 @@ class Recorder {
   bool is_inherited() const { return wiped_page_[kOwnWord] == 0; }
   std::uint32_t take_or_grow(std::uint64_t bytes);
   bool extend_chunk(Thread* thread, std::uint64_t words);
+  bool make_watched_room(Thread* thread, std::uint64_t words);
+  void read_watch_environment(char** environment);
+  void complain_of_stopped_watch();
+  void remove_own_watch_files();
+  void end_watch();
   void check_launcher();
   void open_chunk(Thread* thread, std::uint32_t chunk);
   void give_up_chunk(Thread* thread);
@@ -224,6 +233,8 @@ class Recorder {
   bool start_paused_ = false;
   bool slept_ = false;
   bool bypassed_ = false;
+  std::atomic<bool> watching_{false};
+  bool keeps_watch_file_ = false;
   std::uint64_t asleep_since_ns_ = 0;  // until there is a spool to store it in
   std::uint64_t first_asleep_ns_ = 0;  // 0: never
   std::uint32_t orders_taken_ = 0;     // of Rendezvous::orders

@@ -9,12 +9,15 @@
 
 #include "core/sites/script_files.h"
 #include "trace/model/python_state.h"
+#include "trace/model/watched_source.h"
 
 namespace tare::core {
 
 ManagedSites::ManagedSites(const Tables& tables, std::span<const std::uint32_t> caller_of,
                            std::span<const std::uint32_t> row_of) {
-  if (tables.find("given_frames") == nullptr || !tables["process"]["imported_from"].is_null(0)) return;
+  if (tables.find("given_frames") == nullptr) return;
+  const Column& source = tables["process"]["imported_from"];
+  if (!source.is_null(0) && source.text(0) != trace::kWatchedSource) return;
   join_versions(tables);
   const Runtimes found = runtimes(tables);
   if (found.python < 0 && !found.generate_code()) return;

@@ -263,6 +263,7 @@ void leave_slowly(Thread* thread) {
   thread->gate.store(Gate::InHook, std::memory_order_relaxed);
   forget_interrupted_frame(thread);  // of the note about the call's time
   if (has_queued(thread)) write_queued(thread);
+  if ((thread->attention.load(std::memory_order_relaxed) & kWatched) != 0) recorder.apply_watched(thread);
   if ((thread->attention.load(std::memory_order_relaxed) & kLeaving) != 0) recorder.close_chunk(thread);
   thread->control->busy.store(0, std::memory_order_release);
   thread->gate.store(Gate::Ready, std::memory_order_relaxed);
@@ -368,6 +369,9 @@ void write_note(Thread* thread, trace::Op op, std::uint64_t value, std::uint64_t
   commit(thread, out);
 }
 
-void write_seen(Thread* thread) { write_note(thread, trace::Op::Seen, sampler.seen(thread->sampling).word()); }
+void write_seen(Thread* thread) {
+  if (recorder.watching()) return;
+  write_note(thread, trace::Op::Seen, sampler.seen(thread->sampling).word());
+}
 
 }  // namespace tare::recorder

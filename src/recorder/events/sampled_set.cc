@@ -74,6 +74,17 @@ bool SampledSet::insert(std::uint64_t address) {
   return false;
 }
 
+bool SampledSet::holds(std::uint64_t address) const {
+  for (const Bucket* bucket = &buckets_[hash(address) % kBuckets]; bucket != nullptr;) {
+    for (int i = 0; i < 7; ++i) {
+      if (bucket->words[i].load(std::memory_order_acquire) == address) return true;
+    }
+    const std::uint64_t link = bucket->words[7].load(std::memory_order_acquire);
+    bucket = link == 0 ? nullptr : reinterpret_cast<const Bucket*>(link - 1);
+  }
+  return false;
+}
+
 bool SampledSet::remove_slowly(std::uint64_t address) {
   const std::uint32_t key = hash(address);
   for (Bucket* bucket = &buckets_[key % kBuckets]; bucket != nullptr;) {

@@ -24,6 +24,7 @@ class SampledSet {
   }
   // False if it wasn't in.
   TARE_INLINE bool remove(std::uint64_t address) { return may_hold(address) && remove_slowly(address); }
+  bool holds(std::uint64_t address) const;
 
  private:
   static constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;

@@ -20,12 +20,10 @@ std::uint64_t mix(std::uint64_t& state) {  // splitmix64
 }  // namespace
 
 bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed) {
-  mean_bytes_ = static_cast<double>(mean_bytes);
   seed_ = seed;
   double bytes = 1.5;
   for (int size = 0; size < 64; ++size, bytes *= 2) {
     bytes_[size] = bytes;
-    probability_[size] = one_minus_exp_minus(bytes / mean_bytes_);
     const double step = bytes_[size < kLargestStep ? size : kLargestStep];
     steps_[size] = (static_cast<std::int64_t>(step) << 32) + 1;
   }
@@ -33,8 +31,9 @@ bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed) {
   for (int size = 0; size < kSmallestOctave; ++size) {
     steps_[size] = steps_[kSmallestOctave];
     bytes_[size] = bytes_[kSmallestOctave];
-    probability_[size] = probability_[kSmallestOctave];
   }
+  fill(odds_[0], static_cast<double>(mean_bytes));
+  newest_.store(0, std::memory_order_release);
   for (SamplingState* each = states_.load(std::memory_order_acquire); each != nullptr; each = each->next) {
     __atomic_store_n(&each->countdown, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&each->added, 0, __ATOMIC_RELAXED);
@@ -43,11 +42,24 @@ bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed) {
   return sampled.prepare();
 }
 
+void Sampler::fill(Odds& odds, double mean_bytes) const {
+  odds.mean_bytes = mean_bytes;
+  for (int size = 0; size < 64; ++size) odds.probability[size] = one_minus_exp_minus(bytes_[size] / mean_bytes);
+}
+
+bool Sampler::widen() {
+  const std::uint32_t now = newest_.load(std::memory_order_relaxed);
+  if (now + 1 == kMostOdds) return false;
+  fill(odds_[now + 1], 2 * odds_[now].mean_bytes);
+  newest_.store(now + 1, std::memory_order_release);
+  return true;
+}
+
 void Sampler::seed(SamplingState& state, std::uint64_t thread) const {
   std::uint64_t start = seed_ ^ thread * 0xd1342543de82ef95;
   state.random[0] = mix(start);
   state.random[1] = mix(start) | 1;  // all zero would stay so
-  set_bytes(state, until_next(state));
+  draw_next(state);
 }
 
 void Sampler::enlist(SamplingState& state) {
@@ -103,7 +115,12 @@ double Sampler::uniform(SamplingState& state) const {  // xoroshiro128+, the upp
   return (static_cast<double>(sum >> 11) + 0.5) * 0x1p-53;
 }
 
-double Sampler::until_next(SamplingState& state) const { return -mean_bytes_ * natural_logarithm(uniform(state)); }
+// Exponentially distributed.
+void Sampler::draw_next(SamplingState& state) const {
+  const std::uint32_t now = newest_.load(std::memory_order_acquire);
+  state.odds = now;
+  set_bytes(state, -odds_[now].mean_bytes * natural_logarithm(uniform(state)));
+}
 
 // Of a block that has not passed: fewer bytes than its own are left in the countdown.
 double Sampler::take(SamplingState& state, int size) const {
@@ -116,13 +133,15 @@ double Sampler::take(SamplingState& state, int size) const {
       return 0;
     }
   }
-  set_bytes(state, until_next(state));
-  return 1 / probability_[size];
+  const double weight = 1 / odds_[state.odds].probability[size];
+  draw_next(state);
+  return weight;
 }
 
 double Sampler::decide_again(SamplingState& state, bool was_sampled, int before, int after) const {
-  const double old_p = probability_[before];
-  const double new_p = probability_[after];
+  const Odds& odds = newest();
+  const double old_p = odds.probability[before];
+  const double new_p = odds.probability[after];
   bool is_sampled = was_sampled;
   if (after > before && !was_sampled && old_p < 1) is_sampled = uniform(state) < (new_p - old_p) / (1 - old_p);
   if (after < before && was_sampled) is_sampled = uniform(state) < new_p / old_p;

@@ -10,6 +10,10 @@
 // sampled, with a smaller weight; one that isn't may become so; shrinking is the reverse. So at every moment each block
 // is sampled with just its p, sums over blocks are right in the mean, and a step of a chain is seen with the smaller p
 // of its two blocks: its weight is the larger one of theirs.
+//
+// A watched process may double B (recorder/watch/). A thread's bytes until its next sample were drawn with the B of
+// then, and its next sample gets the weight of that B. thin() makes a sample one of the present B, by chance: it goes,
+// or its weight becomes the greater one. Either way the expected weight stays.
 #pragma once
 
 #include <atomic>
@@ -34,6 +38,7 @@ struct alignas(64) SamplingState {
   SamplingState* next;  // all that were enlisted, for ever
   bool enlisted;
   std::uint32_t added;  // of the count: the part that is in the process's
+  std::uint32_t odds;   // which distance the bytes were drawn with
 };
 
 // Frees by this thread, modulo 2^16.
@@ -81,6 +86,17 @@ class Sampler {
   // The weight of a block that was of octave `before` and is now of `after`; 0 when it isn't sampled (any more).
   double decide_again(SamplingState& state, bool was_sampled, int before, int after) const;
 
+  // Doubles the mean distance. One call at a time; decisions go on meanwhile. False: it was doubled too often.
+  bool widen();
+  std::uint64_t mean_bytes() const { return static_cast<std::uint64_t>(newest().mean_bytes); }
+  // The weight under the present distance of a block that was sampled with `weight`, of octave `size`: the same, a
+  // greater one, or 0 if the block isn't sampled any more. `luck` is uniform in (0, 1).
+  double thin(double weight, int size, double luck) const {
+    const double wanted = 1 / newest().probability[size];
+    if (weight >= wanted) return weight;
+    return luck * wanted < weight ? wanted : 0;
+  }
+
   // No block passes until the result is given to give_back(); the calls in between aren't counted.
   static std::int64_t stop_all(SamplingState& state);
   static void give_back(SamplingState& state, std::int64_t countdown) {
@@ -103,14 +119,22 @@ class Sampler {
   void add_count(SamplingState& state);
   static void set_bytes(SamplingState& state, double bytes);
   double take(SamplingState& state, int size) const;
-  double uniform(SamplingState& state) const;     // in (0, 1)
-  double until_next(SamplingState& state) const;  // bytes, exponentially distributed
+  double uniform(SamplingState& state) const;  // in (0, 1)
 
-  double mean_bytes_ = 0;
+  struct Odds {
+    double mean_bytes;
+    double probability[64];  // of an octave
+  };
+  static constexpr std::uint32_t kMostOdds = 24;
+  const Odds& newest() const { return odds_[newest_.load(std::memory_order_acquire)]; }
+  void fill(Odds& odds, double mean_bytes) const;
+  void draw_next(SamplingState& state) const;
+
   std::uint64_t seed_ = 0;
   std::int64_t steps_[64] = {};  // of a countdown, for a block of an octave and its count
   double bytes_[64] = {};
-  double probability_[64] = {};
+  Odds odds_[kMostOdds] = {};
+  std::atomic<std::uint32_t> newest_{0};
   std::atomic<SamplingState*> states_{nullptr};
   std::atomic<SamplingState*> next_added_{nullptr};  // null: the first
   std::atomic<std::uint32_t> allocations_{0};

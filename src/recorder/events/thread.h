@@ -28,6 +28,7 @@ enum Attention : std::uint32_t {
   kTimed = 4,          // its last call of the allocator was timed
   kStale = 8,          // a recording began meanwhile
   kInterrupted = 16,   // `interrupted_sp` is set
+  kWatched = 32,       // its events go to the watch file
 };
 
 constexpr std::uint64_t kNoFrame = 0;  // as outer_sp: the hook goes on, but its frame isn't known
@@ -94,6 +95,7 @@ struct alignas(64) Thread {
   bool ended;       // between two events: the next thread that has this block goes on with its number
   Thread* next;     // all blocks, for ever
   Nested* nested;
+  std::uint64_t* watched_words;      // in a watched process, in place of a chunk: the events of the hook under way
   trace::ChunkControl idle_control;  // written to instead of a chunk's when there's none
 
   SamplingState sampling;

@@ -166,7 +166,7 @@ void Recorder::detach_thread(Thread* thread) {
     return;
   }
   thread->gate.store(Gate::InHook, std::memory_order_relaxed);
-  write_note(thread, trace::Op::ThreadEnd, 0);
+  if (!watching()) write_note(thread, trace::Op::ThreadEnd, 0);
   close_chunk(thread);
   thread->ended = true;
   live_threads_.fetch_sub(1, std::memory_order_relaxed);

@@ -49,7 +49,7 @@ void leave_mapping(Thread* thread, bool is_within) {
 // Never the first event of a process or of a forked child: an allocator may be mapping its heap under its own lock.
 UnmapBegin begin_unmap(const StartState& start) {
   UnmapBegin begin{Entry::Ignored, false, {}};
-  if (!recorder.alive()) return begin;
+  if (!recorder.alive() || recorder.watching()) return begin;
   begin.entry = settle_mapping(start, begin.is_within);
   if (begin.entry == Entry::Ready) {
     enter(this_thread, start);
@@ -92,7 +92,7 @@ static void write_mapping(Thread* thread, const StartState& start, const Mapping
 }
 
 void record_mapping(const StartState& start, const Mapping& mapping) {
-  if (!recorder.alive()) return;
+  if (!recorder.alive() || recorder.watching()) return;
   bool is_within = false;
   const Entry entry = settle_mapping(start, is_within);
   Thread* thread = this_thread;

@@ -7,6 +7,7 @@
 #include "recorder/foreign/pool_table.h"
 #include "recorder/process/process_facts.h"
 #include "recorder/recorder.h"
+#include "recorder/watch/watch.h"
 
 namespace tare::recorder {
 
@@ -36,7 +37,8 @@ void Recorder::part_from_parent(Thread& thread) {
   const auto pid = static_cast<std::uint32_t>(sys::getpid());
   if (parted_pid_ == pid) return;
   parted_pid_ = pid;
-  if (thread.gate.load(std::memory_order_relaxed) == Gate::Ready && thread.attention.load() == 0) {
+  if (thread.gate.load(std::memory_order_relaxed) == Gate::Ready &&
+      (thread.attention.load() & ~std::uint32_t{kWatched}) == 0) {
     thread.control = &thread.idle_control;
     thread.cursor = thread.end = thread.begin = nullptr;
     thread.chunk = kNoChunk;
@@ -71,6 +73,7 @@ bool Recorder::become_child() {
   }
   ++forks_;
   lock_.reset();
+  watch.become_child();
   dropping_.store(false, std::memory_order_relaxed);
   asked_for_exit_.store(false, std::memory_order_relaxed);
   asking_.store(false, std::memory_order_relaxed);

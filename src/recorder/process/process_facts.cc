@@ -114,8 +114,10 @@ void write_process_facts(Spool& spool, KeepEnvironment keep) {
   header.allocator_path = text(spool, allocator.path);
   header.exe = link_target(spool, "/proc/self/exe");
   header.cwd = working_directory(spool);
-  header.command_line = whole_file(spool, "/proc/self/cmdline", 2 << 20);
-  if (keep == KeepEnvironment::Yes) header.environment = whole_file(spool, "/proc/self/environ", 2 << 20);
+  // A watch file has little room for strings.
+  const std::uint64_t most = spool.mode() == SpoolMode::Watched ? 64 << 10 : 2 << 20;
+  header.command_line = whole_file(spool, "/proc/self/cmdline", most);
+  if (keep == KeepEnvironment::Yes) header.environment = whole_file(spool, "/proc/self/environ", most);
   utsname names;
   if (!sys::failed(sys::call(SYS_uname, sys::word(&names)))) {
     header.kernel = text(spool, names.release);

@@ -11,6 +11,7 @@
 #include "recorder/events/contents.h"
 #include "recorder/events/record.h"
 #include "recorder/recorder.h"
+#include "recorder/watch/watch.h"
 
 namespace tare::recorder {
 
@@ -25,6 +26,8 @@ constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
 void Recorder::take_orders() {
   orders_taken_ = rendezvous.orders;
   if (rendezvous.directory[0] != '/') return;
+  if (watching()) watch.stop(trace::WatchStop::Recorded);
+  watching_.store(false, std::memory_order_relaxed);
   launched_ = true;
   Text(directory_, sizeof(directory_)).add(rendezvous.directory);
   sample_bytes_ = rendezvous.sample_bytes;

@@ -110,6 +110,7 @@ bool Recorder::extend_chunk(Thread* thread, std::uint64_t words) {
 
 bool Recorder::next_chunk(Thread* thread, std::uint64_t words) {
   if (is_inherited()) return false;
+  if (watching()) return make_watched_room(thread, words);
   if (has_queued(thread)) {
     const sys::SignalsBlocked blocked;
     write_queued(thread);
@@ -237,6 +238,8 @@ void Recorder::recount(Thread* thread) {
 }
 
 void Recorder::set_end(Thread* thread) {
+  if (thread->begin != nullptr && thread->begin == thread->watched_words)
+    thread->end = thread->begin + trace::kChunkBytes / sizeof(std::uint64_t);
   if (thread->chunk == kNoChunk) return;
   thread->end = thread->begin + spool_->control(thread->chunk).real_bytes / sizeof(std::uint64_t);
 }

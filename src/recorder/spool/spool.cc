@@ -58,26 +58,28 @@ char* map_next(char* mapping, std::uint64_t bytes, const char* path, std::uint64
 
 }  // namespace
 
-Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launched_bytes) {
-  mode_ = mode;
+long Spool::open_new(const char* directory) {
   Text path(path_, sizeof(path_));
   path.add(directory).add("/");
   directory_bytes_ = path.length();
   path.add(".").add_number(static_cast<std::uint64_t>(sys::getpid())).add(".").add_number(monotonic_ns()).add(".tmp");
-  if (path.overflowed()) return ENAMETOOLONG;
+  if (path.overflowed()) return -ENAMETOOLONG;
+  return sys::open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
 
-  const long fd = sys::open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+Errno Spool::map_header(long fd) {
+  const long page = sys::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (sys::failed(page)) return static_cast<Errno>(-page);
+  header_ = reinterpret_cast<trace::SpoolHeader*>(page);
+  return make_real(reinterpret_cast<char*>(header_), kPage, 0);
+}
+
+Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launched_bytes) {
+  mode_ = mode;
+  const long fd = open_new(directory);
   if (sys::failed(fd)) return static_cast<Errno>(-fd);
   Errno error = size_file(fd);
-  if (error == 0) {
-    const long page = sys::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (sys::failed(page)) {
-      error = static_cast<Errno>(-page);
-    } else {
-      header_ = reinterpret_cast<trace::SpoolHeader*>(page);
-      error = make_real(reinterpret_cast<char*>(header_), kPage, 0);
-    }
-  }
+  if (error == 0) error = map_header(fd);
   // The recorder's mappings count against a limit of the address space, so they are smaller under one. A program of
   // 84 MiB must run under a limit of 100 MiB. All tables and chunks together take a tenth of the limit, or 5.5 MiB.
   const std::uint64_t space = limit_of(RLIMIT_AS);
@@ -221,10 +223,10 @@ Errno rename_new(const char* from, const char* to) {
 
 }  // namespace
 
-Errno Spool::publish_numbered(std::uint32_t pid) {
+Errno Spool::publish_numbered(std::uint32_t pid, const char* suffix) {
   for (std::uint32_t number = 0;; ++number) {
     Text path(scratch_, sizeof(scratch_));
-    path.add_bytes(path_, directory_bytes_).add_number(pid).add(".").add_number(number).add(trace::kSpoolSuffix);
+    path.add_bytes(path_, directory_bytes_).add_number(pid).add(".").add_number(number).add(suffix);
     header_->image_index = number;
     const Errno error = rename_new(path_, scratch_);
     if (error == EEXIST && number < 1'000'000) continue;
@@ -248,8 +250,10 @@ Errno Spool::publish_named(const char* name) {
   }
 }
 
+void Spool::unlink() { sys::call(SYS_unlinkat, AT_FDCWD, sys::word(path_), 0); }
+
 void Spool::discard() {
-  sys::call(SYS_unlinkat, AT_FDCWD, sys::word(path_), 0);
+  unlink();
   abandon();
 }
 
@@ -321,6 +325,7 @@ Tables Spool::tables() {
   tables.strings = area(Region::Strings).base;
   tables.string_bytes = &header_->string_bytes;
   tables.python = &header_->python;
+  tables.string_limit = area(Region::Strings).capacity;
   tables.exe = header_->exe;
   tables.ensure = [](void* spool, Region region, std::uint64_t bytes) {
     return static_cast<Spool*>(spool)->ensure(region, bytes);
@@ -329,8 +334,7 @@ Tables Spool::tables() {
   return tables;
 }
 
-bool Spool::ensure(Tables::Region region, std::uint64_t bytes) {
-  Area& wanted = area(region);
+bool Spool::ensure(Area& wanted, std::uint64_t bytes) {
   const std::uint64_t ready = wanted.ready.load(std::memory_order_acquire);
   if (bytes <= ready) return true;
   if (bytes > wanted.capacity) return false;

@@ -22,7 +22,10 @@ inline constexpr std::uint32_t kPathBytes = 4352;  // PATH_MAX and a file name o
 enum class SpoolMode : std::uint8_t {
   Launched,    // a launcher drains: few chunks, used again
   Standalone,  // without a launcher: chunks are never reused
+  Watched,     // a watch file, which has no chunks: see trace/watch/watch_layout.h
 };
+
+enum class WatchArea : std::uint8_t { State, Nodes, Sums, Samples };
 
 // Why something failed: errno, 0 for success.
 using Errno = int;
@@ -38,8 +41,10 @@ class Spool {
  public:
   // Makes and maps the file as `directory`/name, unnamed yet (a temporary name): fill in the header, then publish().
   Errno create(const char* directory, SpoolMode mode, std::uint64_t launched_bytes);
+  // The same of a watch file: watched_spool.cc.
+  Errno create_watched(const char* directory);
   // Renames it to PID.N.spool with the first N that is free (launched), or to `name` (standalone).
-  Errno publish_numbered(std::uint32_t pid);
+  Errno publish_numbered(std::uint32_t pid, const char* suffix = trace::kSpoolSuffix);
   Errno publish_named(const char* name);
   // Unmaps everything and resets the object. In a forked child: the file stays the parent's.
   void abandon();
@@ -62,7 +67,11 @@ class Spool {
   // the process's facts, before the module table starts to add its own.
   char* begin_string(std::uint64_t bytes);
   trace::StringRef end_string(std::uint64_t length);
-  bool ensure(Tables::Region region, std::uint64_t bytes);
+  bool ensure(Tables::Region region, std::uint64_t bytes) { return ensure(area(region), bytes); }
+  bool ensure(WatchArea which, std::uint64_t bytes) { return ensure(area(which), bytes); }
+  char* base(WatchArea which) { return area(which).base; }
+  // Deletes the file's name; the mappings stay.
+  void unlink();
 
   // A chunk returned by the launcher, or kNoChunk. Lock-free.
   std::uint32_t pop_free();
@@ -101,6 +110,10 @@ class Spool {
     std::atomic<std::uint64_t> ready;
   };
 
+  // Opens a new file with a temporary name in `directory`; -errno where it can't.
+  long open_new(const char* directory);
+  Errno map_header(long fd);
+  bool ensure(Area& wanted, std::uint64_t bytes);
   Errno size_file(long fd);
   Errno map_area(Area& area, long fd, std::uint64_t offset, std::uint64_t bytes, std::uint64_t step);
   Errno map_segment(std::uint32_t segment, long fd);
@@ -109,6 +122,7 @@ class Spool {
   bool leaves_reserve() const;
   void unmap_if_full(Segment& segment);
   Area& area(Tables::Region region) { return areas_[static_cast<int>(region)]; }
+  Area& area(WatchArea which) { return areas_[3 + static_cast<int>(which)]; }
 
   trace::SpoolHeader* header_ = nullptr;
   SpoolMode mode_ = SpoolMode::Launched;
@@ -116,7 +130,7 @@ class Spool {
   std::uint32_t file_chunks_ = 0;  // chunks that the file's size has room for
   std::atomic<std::uint32_t> mapped_segments_{0};
   std::uint32_t directory_bytes_ = 0;  // of path_
-  Area areas_[3] = {};                 // by Tables::Region
+  Area areas_[7] = {};                 // by Tables::Region, then by WatchArea
   char path_[kPathBytes] = {};
   Segment segments_[kMaxSegments] = {};
   char scratch_[kPathBytes] = {};  // paths are built here: the stack we run on may be a small one

@@ -227,10 +227,15 @@ std::uint32_t path_of(const LoadedObject& object) {
   return static_cast<std::uint32_t>(length + name_length);
 }
 
+std::uint64_t string_limit() {
+  const std::uint64_t limit = g_list.tables.string_limit;
+  return limit == 0 ? trace::kMaxStringBytes : limit;
+}
+
 bool append_string(const char* text, std::uint32_t length, trace::StringRef& ref) {
   const Tables& tables = g_list.tables;
   const std::uint32_t offset = tables.string_bytes->load(std::memory_order_relaxed);
-  if (length > trace::kMaxStringBytes - offset ||
+  if (offset + std::uint64_t{length} > string_limit() ||
       !tables.ensure(tables.context, Tables::Region::Strings, offset + length)) {
     return false;
   }
@@ -385,7 +390,7 @@ void sweep_modules(std::uint32_t first, std::uint32_t count, void (*retire)(Modu
 bool publish_string(const char* text, std::uint32_t length, trace::StringRef& place) {
   const sys::SignalsBlocked blocked;
   if (!g_list.lock.try_lock()) return false;
-  const bool has_room = g_list.tables.string_bytes->load(std::memory_order_relaxed) < trace::kMaxStringBytes / 2;
+  const bool has_room = g_list.tables.string_bytes->load(std::memory_order_relaxed) < string_limit() / 2;
   const bool added = has_room && append_string(text, length, place);
   g_list.lock.unlock();
   return added;

@@ -94,6 +94,7 @@ struct Tables {
   std::uint32_t module_limit;  // at most so many are published, kMaxModules or fewer
   char* strings;
   std::atomic<std::uint32_t>* string_bytes;
+  std::uint64_t string_limit;          // bytes that the strings may take, kMaxStringBytes or fewer; 0: as many as that
   std::atomic<std::uint32_t>* python;  // a python_word(); null: nobody reads it
   trace::StringRef exe;                // where the strings hold the program's path; empty: not yet
   // Makes the first `bytes` of the region writable; false: no room (disk full). Called with a lock held: it must not

@@ -102,25 +102,24 @@ bool SpoolFile::looks_like_spool(const std::string& path) {
   return same;
 }
 
-Result<SpoolFile> SpoolFile::open(const std::string& path) {
+Result<SpoolFile> SpoolFile::open(const std::string& path, const SpoolTables& tables) {
   const int fd = open_regular(path.c_str());
-  SpoolFile file(path, fd);
+  SpoolFile file(path, fd, tables);
   if (fd < 0) return file.unreadable();
   const auto header = std::make_unique<HeaderCopy>();
   errno = 0;
   if (read_at(fd, header->bytes, sizeof(header->bytes), 0) != static_cast<std::int64_t>(sizeof(header->bytes))) {
     if (errno != 0) return file.unreadable();
-    return Error{ErrorKind::NotATrace,
-                 path + " is too short for a spool; make a trace with: tare run -o FILE -- COMMAND"};
+    return Error{ErrorKind::NotATrace, path + " is too short for " + tables.name + "; " + tables.source};
   }
   const SpoolHeader& spool = **header;
-  if (std::memcmp(spool.magic, kSpoolMagic, sizeof(kSpoolMagic)) != 0) {
-    return Error{ErrorKind::NotATrace, path + " is not a spool; make a trace with: tare run -o FILE -- COMMAND"};
+  if (std::memcmp(spool.magic, tables.magic, sizeof(spool.magic)) != 0) {
+    return Error{ErrorKind::NotATrace, path + " is not " + tables.name + "; " + tables.source};
   }
-  if (spool.version > kSpoolVersion) {
+  if (spool.version > tables.version) {
     return Error{ErrorKind::NewerVersion, path + " was written by a newer version of tare; update tare to read it"};
   }
-  if (spool.version != kSpoolVersion || spool.header_bytes != sizeof(SpoolHeader)) {
+  if (spool.version != tables.version || spool.header_bytes != sizeof(SpoolHeader)) {
     return Error{ErrorKind::Corrupt, path + " is damaged at offset 8: its header is invalid; record again"};
   }
   file.start_ = {spool.start_stamp, spool.start_monotonic_ns};
@@ -135,6 +134,7 @@ SpoolFile::SpoolFile(SpoolFile&& other) noexcept { *this = std::move(other); }
 SpoolFile& SpoolFile::operator=(SpoolFile&& other) noexcept {
   if (this == &other) return *this;
   if (fd_ >= 0) ::close(fd_);
+  tables_ = other.tables_;
   path_ = std::move(other.path_);
   fd_ = std::exchange(other.fd_, -1);
   start_ = other.start_;
@@ -156,9 +156,9 @@ Result<SpoolCounts> SpoolFile::counts() const {
   };
   SpoolCounts counts;
   counts.flags = header->flags.load();
-  counts.modules = cap(header->module_count.load(), kMaxModules);
-  counts.rows = cap(header->row_count.load(), kMaxRows);
-  counts.chunks = cap(header->chunk_count.load(), kMaxChunks);
+  counts.modules = cap(header->module_count.load(), tables_->most_modules);
+  counts.rows = cap(header->row_count.load(), tables_->most_rows);
+  counts.chunks = cap(header->chunk_count.load(), tables_->most_chunks);
   counts.threads = header->thread_count.load();
   return counts;
 }
@@ -170,15 +170,16 @@ Result<std::uint64_t> SpoolFile::end_stamp() const {
 }
 
 std::string SpoolFile::string_at(StringRef ref) const {
-  if (ref.length > kMostStringBytes || std::uint64_t{ref.offset} + ref.length > kMaxStringBytes) return {};
+  if (ref.length > kMostStringBytes || std::uint64_t{ref.offset} + ref.length > tables_->string_bytes) return {};
   std::string text(ref.length, '\0');
-  if (read(text.data(), text.size(), kStrings + ref.offset) != static_cast<std::int64_t>(text.size())) return {};
+  if (read(text.data(), text.size(), tables_->strings + ref.offset) != static_cast<std::int64_t>(text.size()))
+    return {};
   return text;
 }
 
 // Strings are only appended: a string that is referred to is final.
 std::span<const char> SpoolFile::first_strings(std::span<char> room) const {
-  const std::int64_t got = read(room.data(), room.size(), kStrings);
+  const std::int64_t got = read(room.data(), room.size(), tables_->strings);
   return room.first(static_cast<std::size_t>(std::max<std::int64_t>(got, 0)));
 }
 
@@ -237,7 +238,8 @@ Status SpoolFile::grow(const SpoolCounts& counts, Dictionary& dictionary) const 
       const std::size_t known = dictionary.modules.size();
       got = std::min<std::size_t>(entries.size(), counts.modules - known);
       const std::size_t bytes = got * sizeof(ModuleEntry);
-      if (read(entries.data(), bytes, kModules + known * sizeof(ModuleEntry)) != static_cast<std::int64_t>(bytes)) {
+      if (read(entries.data(), bytes, tables_->modules + known * sizeof(ModuleEntry)) !=
+          static_cast<std::int64_t>(bytes)) {
         return unreadable();
       }
       at = 0;
@@ -258,7 +260,8 @@ Status SpoolFile::grow(const SpoolCounts& counts, Dictionary& dictionary) const 
   if (known >= counts.rows) return ok();
   dictionary.rows.resize(counts.rows);
   const std::size_t bytes = (counts.rows - known) * sizeof(Row);
-  if (read(dictionary.rows.data() + known, bytes, kRows + known * sizeof(Row)) != static_cast<std::int64_t>(bytes)) {
+  if (read(dictionary.rows.data() + known, bytes, tables_->rows + known * sizeof(Row)) !=
+      static_cast<std::int64_t>(bytes)) {
     dictionary.rows.resize(known);
     return unreadable();
   }
@@ -302,6 +305,16 @@ Status SpoolFile::read_words(std::uint32_t chunk, std::uint64_t from, std::uint6
   if (got < 0) return unreadable();
   words.resize(static_cast<std::size_t>(got) / 8);
   return ok();
+}
+
+Status SpoolFile::read_whole(void* to, std::size_t bytes, std::uint64_t offset) const {
+  errno = 0;
+  const std::int64_t got = read(to, bytes, offset);
+  if (got < 0) return unreadable();
+  if (static_cast<std::size_t>(got) == bytes) return ok();
+  return Error{ErrorKind::Corrupt, path_ + " is damaged at offset " +
+                                       std::to_string(offset + static_cast<std::uint64_t>(got)) +
+                                       ": the file ends there; record again"};
 }
 
 }  // namespace tare::trace

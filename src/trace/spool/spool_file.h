@@ -34,10 +34,29 @@ struct SpoolCounts {
   std::uint32_t threads = 0;
 };
 
+// Where a file with a SpoolHeader has its tables.
+struct SpoolTables {
+  const char* magic;  // 8 bytes
+  std::uint32_t version;
+  const char* name;    // of the kind of file, with its article
+  const char* source;  // how such a file is made
+  std::uint64_t strings;
+  std::uint64_t string_bytes;
+  std::uint64_t modules;
+  std::uint64_t most_modules;
+  std::uint64_t rows;
+  std::uint64_t most_rows;
+  std::uint64_t most_chunks;
+};
+inline constexpr SpoolTables kSpoolTables{
+    kSpoolMagic, kSpoolVersion,   "a spool", "make a trace with: tare run -o FILE -- COMMAND",
+    kStrings,    kMaxStringBytes, kModules,  kMaxModules,
+    kRows,       kMaxRows,        kMaxChunks};
+
 class SpoolFile {
  public:
-  // NotATrace, NewerVersion, Corrupt, or Io.
-  static Result<SpoolFile> open(const std::string& path);
+  // NotATrace, NewerVersion, Corrupt, or Io. `tables` is kept.
+  static Result<SpoolFile> open(const std::string& path, const SpoolTables& tables = kSpoolTables);
   SpoolFile(SpoolFile&& other) noexcept;
   SpoolFile& operator=(SpoolFile&& other) noexcept;
   ~SpoolFile();
@@ -61,6 +80,8 @@ class SpoolFile {
   // Words [from, from + count) of a chunk; fewer if the file ends.
   Status read_words(std::uint32_t chunk, std::uint64_t from, std::uint64_t count,
                     std::vector<std::uint64_t>& words) const;
+  // `bytes` of the file at `offset`. Io, or Corrupt where the file ends before.
+  Status read_whole(void* to, std::size_t bytes, std::uint64_t offset) const;
 
   // Empty where the pool holds no such string.
   std::string string_at(StringRef ref) const;
@@ -78,13 +99,14 @@ class SpoolFile {
   std::uint64_t pid_namespace() const { return pid_namespace_; }
 
  private:
-  SpoolFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  SpoolFile(std::string path, int fd, const SpoolTables& tables) : tables_(&tables), path_(std::move(path)), fd_(fd) {}
   Error unreadable() const;
   std::span<const char> first_strings(std::span<char> room) const;
   std::string string_at(StringRef ref, std::span<const char> pool) const;
   // As read_at(), from the descriptor that is opened again if need be.
   std::int64_t read(void* to, std::size_t bytes, std::uint64_t offset) const;
 
+  const SpoolTables* tables_ = &kSpoolTables;
   std::string path_;
   mutable int fd_ = -1;
   ClockPair start_{};

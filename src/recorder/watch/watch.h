@@ -1,0 +1,70 @@
+// What a watched process keeps in its watch file: its sampled live blocks and sums by stack.
+//
+// Called only for sampled events, at the end of their hook. The table of live samples is memory of the process's own,
+// and the file is a copy of it: a forked child begins with its parent's samples of the moment of the fork, and bytes
+// that others change in the file can't harm the process.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/base/bounded_lock.h"
+#include "recorder/spool/spool.h"
+#include "recorder/watch/sample_index.h"
+#include "recorder/watch/stack_tree.h"
+#include "trace/watch/watch_layout.h"
+
+namespace tare::recorder {
+
+class Watch {
+ public:
+  // With a file that was just made. `parent`: in a forked child the file of its parent, else null. False: no memory, or
+  // no room in the file.
+  bool begin(Spool& spool, Spool* parent);
+  // Before begin() in a forked child: threads of the parent may have held the lock.
+  void become_child() { lock_.reset(); }
+
+  // Events that a thread has written, as in a chunk. Signals are blocked. False: nothing can be kept any more.
+  bool apply(const std::uint64_t* words, const std::uint64_t* last, std::uint32_t thread);
+  // Later events are another recording's.
+  void stop(trace::WatchStop reason);
+
+ private:
+  struct Memory {
+    trace::WatchSample samples[trace::kWatchMaxSamples];
+    std::uint16_t free_slots[trace::kWatchMaxSamples];
+    std::uint16_t sum_of[trace::kWatchMaxNodes];  // of a node; 0: none yet, or the first
+    SampleIndex index;
+  };
+  struct BlockEvent;
+
+  void apply_event(const std::uint64_t* event, std::uint32_t thread);
+  void add(const BlockEvent& event, std::uint32_t thread);
+  void end(std::uint64_t address, std::uint64_t before);
+  void count_freed(std::uint32_t node, double bytes, double weight);
+  trace::WatchSum& sum(std::uint32_t node);
+  bool has_slot();
+  void widen();
+  std::uint32_t take_slot();
+  void publish(std::uint32_t slot);
+  void drop(std::uint32_t slot);
+  bool inherit();
+  void write_totals();
+  double luck();
+
+  BoundedLock lock_;
+  Memory* memory_ = nullptr;
+  StackTree stacks_;
+  Spool* spool_ = nullptr;
+  trace::WatchState* state_ = nullptr;
+  trace::WatchSample* file_samples_ = nullptr;
+  trace::WatchSum* file_sums_ = nullptr;
+  std::uint32_t free_count_ = 0;
+  std::uint32_t applied_ = 0;
+  std::uint64_t random_ = 0;
+  trace::WatchTotals totals_ = {};
+};
+
+extern TARE_HIDDEN Watch watch;
+
+}  // namespace tare::recorder
