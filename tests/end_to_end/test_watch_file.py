@@ -43,6 +43,7 @@ def test_a_killed_program_left_its_heap_behind(tare: Tare, program: Build, folde
     steps = str(random.Random(seed).randrange(20_000, 400_000))
     assert watched.watched(folder, built, steps).returncode == -signal.SIGKILL
     (path,) = watched.files(folder)
+    assert [entry.name for entry in folder.iterdir()] == [path.name]
     tare("run", "-q", "-o", "exact.tare", "--", built, steps)
     watched.check_sites(tare, path, tare.folder / "exact.tare", 4)
     facts = watched.facts(path)

@@ -15,6 +15,7 @@
 #include "core/process_memory/memory_map.h"
 #include "trace/open/finish_leftover.h"
 #include "trace/spool/spool_layout.h"
+#include "trace/watch/watch_layout.h"
 
 namespace tare::core {
 
@@ -131,6 +132,8 @@ bool ProcessRecorder::is_let_go() const {
   if (wish_ == RecorderWish::Detached) return true;
   bool was_launched = false;
   for (const MappedRange& mapped : memory_map_of(pid_)) {
+    // A watched process needs no launcher, and may have one.
+    was_launched = was_launched || mapped.name.find(trace::kWatchSuffix) != std::string::npos;
     if (!is_control(mapped)) continue;
     was_launched = true;
     if (trace::launcher_lives(mapped.name)) return false;
