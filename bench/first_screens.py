@@ -1,4 +1,4 @@
-"""The first screens of thirty real programs: each is recorded plain and with --content, and its list "do first" is printed.
+"""The first screens of 46 real programs: each is recorded plain and with --content, and its list "do first" is printed.
 
 Verdicts are by hand, in first_screens.toml beside this file. A finding is true if a named change of the source returns at least half of the predicted
 gain. It is worth it if `tare prove` or a fix finds at least 1 % of the peak RSS or of the CPU time. Misses stay in the table.
@@ -178,13 +178,17 @@ def write_table(every: dict[str, list[Shown]]) -> None:
             )
     known = [each for each in counted if each is not None]
     true, worth = sum(each["true"] for each in known), sum(each["worth"] for each in known)
+    unseen_names = {each.name for each in programs() if each.novelty == "unseen"}
+    unseen = [each for each in known if each["program"] in unseen_names]
     subjects = [
-        [each.name, version(each), "new" if each.is_new else "", each.description, *(str(sum(e.way == way for e in every.get(each.name, []))) for way in WAYS)]
+        [each.name, version(each), each.novelty, each.description, *(str(sum(e.way == way for e in every.get(each.name, []))) for way in WAYS)]
         for each in programs() if each.name in every
     ]  # fmt: skip
     body = (
         f"{len(known)} findings of {len(subjects)} programs were judged: {true} are true ({100 * true / max(len(known), 1):.0f} %), "
-        f"{worth} are worth it ({100 * worth / max(len(known), 1):.0f} %). {len(counted) - len(known)} aren't judged.\n\n"
+        f"{worth} are worth it ({100 * worth / max(len(known), 1):.0f} %). {len(counted) - len(known)} aren't judged. "
+        f"Of {len(unseen)} findings of the {len(unseen_names)} programs that were added last, {sum(each['true'] for each in unseen)} are true and "
+        f"{sum(each['worth'] for each in unseen)} are worth it.\n\n"
         + table(["program", "version", "", "input", "entries, plain", "entries, --content"], subjects)
         + "\n"
         + table(["program", "list", "lens", "site", "predicted", "true", "worth it", "how judged"], rows)

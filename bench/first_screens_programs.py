@@ -12,7 +12,7 @@ APT = "/usr/lib/apt/apt-helper cat-file /var/lib/apt/lists/*bookworm_main_binary
 
 class Program(NamedTuple):
     name: str
-    is_new: bool  # neither in docs/field-notes.md nor in docs/trophies
+    novelty: str  # new: neither in docs/field-notes.md nor in docs/trophies; unseen: no lens was changed for it, either
     command: list[str]  # runs in the folder of inputs
     version: list[str]
     description: str  # of its input
@@ -115,43 +115,79 @@ def documents(folder: Path) -> None:
                   "echo \"msgstr \\\"text $((i % 700))\\\"\"; done; } > texts.po")  # fmt: skip
 
 
-PREPARE: list[Callable[[Path], None]] = [package_list, grammar, graph, scripts, documents]
+def unseen_inputs(folder: Path) -> None:
+    words = "\n".join(f'    "keyword{i * i}" {{ return {i}; }}' for i in range(300))
+    (folder / "words.re").write_text(
+        "int scan(const char *YYCURSOR) {\n    const char *YYMARKER;\n    /*!re2c\n    re2c:define:YYCTYPE = char;\n"
+        f"    re2c:yyfill:enable = 0;\n{words}\n    [a-z][a-z0-9_]* {{ return 1; }}\n    * {{ return -1; }}\n    */\n}}\n"
+    )
+    (folder / "fields.lua").write_text(
+        "local fields = {}\nfor line in io.lines('packages') do\n"
+        "  local key, value = line:match('^([A-Za-z-]+): (.*)')\n"
+        "  if key then fields[key] = fields[key] or {}; table.insert(fields[key], value) end\nend\n"
+        "for key, values in pairs(fields) do print(key, #values) end\n"
+    )
+    (folder / "Doxyfile").write_text(
+        "INPUT = headers.h\nOUTPUT_DIRECTORY = doxygen\nQUIET = YES\nWARNINGS = NO\nEXTRACT_ALL = YES\nGENERATE_LATEX = NO\n"
+    )
+    shell(folder, "head -n 2000 headers.h > short.h")
+    (folder / "empty").mkdir()
+    shell(folder, "dot -Tsvg -o graph.svg graph.dot")
+
+
+PREPARE: list[Callable[[Path], None]] = [package_list, grammar, graph, scripts, documents, unseen_inputs]
 
 
 def programs() -> list[Program]:
-    def of(name: str, is_new: bool, command: str, description: str, version: str = "--version") -> Program:
+    def of(name: str, novelty: str, command: str, description: str, version: str = "--version") -> Program:
         words = command.split(" ")
-        return Program(name, is_new, words, [words[0], *version.split()], description)
+        return Program(name, novelty, words, [words[0], *version.split()], description)
 
     return [
-        of("gawk", True, "gawk -f sizes.awk packages", "sums over 3 MB of Debian's package list"),
-        of("mawk", True, "mawk -f sizes.awk packages", "the same", "-W version"),
-        of("bison", True, "bison -o /dev/null grammar.y", "a grammar of 300 rules"),
-        of("flex", True, "flex -o /dev/null words.l", "a scanner of 300 words"),
-        of("m4", True, "m4 -L 100000 loop.m4", "4,000 macros"),
-        of("xmllint", True, "xmllint --noout /usr/share/mime/packages/freedesktop.org.xml", "2 MB of XML"),
-        of("xsltproc", True, "xsltproc -o /dev/null identity.xsl /usr/share/mime/packages/freedesktop.org.xml", "an identity transform of it"),
-        of("mandoc", True, "mandoc -T html bash.1", "the manual of bash", "-T help"),
-        of("troff", True, "troff -man -Tps bash.1", "the manual of bash"),
-        of("dot", True, "dot -Tsvg -o /dev/null graph.dot", "200 edges", "-V"),
-        of("gnuplot", True, "gnuplot plot.gp", "20,000 points"),
-        of("pdftotext", True, "pdftotext bash.pdf /dev/null", "the manual of bash as PDF", "-v"),
-        of("gs", True, "gs -q -dBATCH -dNOPAUSE -sDEVICE=txtwrite -sOutputFile=/dev/null bash.pdf", "the same"),
-        of("openssl", True, "openssl storeutl -noout -certs /etc/ssl/certs/ca-certificates.crt", "the system's certificates", "version"),
-        of("tar", True, "tar -cf /dev/null /usr/include", "an archive of /usr/include"),
-        of("zstd", True, "zstd -q -f -o /dev/null packages", "3 MB of text"),
-        of("tidy", True, "tidy -q -o /dev/null bash.html", "300 KB of HTML"),
-        of("ctags", True, "ctags -f /dev/null -R /usr/include/linux", "headers of Linux"),
-        of("tclsh", True, "tclsh fields.tcl", "fields of the package list in lists", ""),
-        of("perl", True, "perl fields.pl", "the same"),
-        of("nasm", True, "nasm -f elf64 -o /dev/null code.asm", "15,000 instructions"),
-        of("ninja", True, "ninja -n -f build.ninja", "6,000 edges"),
-        of("swig", True, "swig -python -o /dev/null -module m headers.h", "C headers", "-version"),
-        of("msgfmt", True, "msgfmt -o /dev/null texts.po", "6,000 messages"),
-        of("jq", False, "jq -R -s -c split(\"\\n\")|map(split(\"\\t\"))|length packages.tsv", "rows of text"),
-        of("sqlite3", False, "sqlite3 :memory: -init rows.sql .quit", "an import, an index, a join"),
-        of("git", False, "git -C repository log --stat --format=%H", "a commit of 700 headers"),
-        of("make", False, "make -n -f Makefile.many", "6,000 targets"),
-        of("hunspell", False, "hunspell -d en_US -l text", "200 KB of text"),
-        of("python3", False, "python3 fields.py", "fields of the package list in lists"),
+        of("gawk", "new", "gawk -f sizes.awk packages", "sums over 3 MB of Debian's package list"),
+        of("mawk", "new", "mawk -f sizes.awk packages", "the same", "-W version"),
+        of("bison", "new", "bison -o /dev/null grammar.y", "a grammar of 300 rules"),
+        of("flex", "new", "flex -o /dev/null words.l", "a scanner of 300 words"),
+        of("m4", "new", "m4 -L 100000 loop.m4", "4,000 macros"),
+        of("xmllint", "new", "xmllint --noout /usr/share/mime/packages/freedesktop.org.xml", "2 MB of XML"),
+        of("xsltproc", "new", "xsltproc -o /dev/null identity.xsl /usr/share/mime/packages/freedesktop.org.xml", "an identity transform of it"),
+        of("mandoc", "new", "mandoc -T html bash.1", "the manual of bash", "-T help"),
+        of("troff", "new", "troff -man -Tps bash.1", "the manual of bash"),
+        of("dot", "new", "dot -Tsvg -o /dev/null graph.dot", "200 edges", "-V"),
+        of("gnuplot", "new", "gnuplot plot.gp", "20,000 points"),
+        of("pdftotext", "new", "pdftotext bash.pdf /dev/null", "the manual of bash as PDF", "-v"),
+        of("gs", "new", "gs -q -dBATCH -dNOPAUSE -sDEVICE=txtwrite -sOutputFile=/dev/null bash.pdf", "the same"),
+        of("openssl", "new", "openssl storeutl -noout -certs /etc/ssl/certs/ca-certificates.crt", "the system's certificates", "version"),
+        of("tar", "new", "tar -cf /dev/null /usr/include", "an archive of /usr/include"),
+        of("zstd", "new", "zstd -q -f -o /dev/null packages", "3 MB of text"),
+        of("tidy", "new", "tidy -q -o /dev/null bash.html", "300 KB of HTML"),
+        of("ctags", "new", "ctags -f /dev/null -R /usr/include/linux", "headers of Linux"),
+        of("tclsh", "new", "tclsh fields.tcl", "fields of the package list in lists", ""),
+        of("perl", "new", "perl fields.pl", "the same"),
+        of("nasm", "new", "nasm -f elf64 -o /dev/null code.asm", "15,000 instructions"),
+        of("ninja", "new", "ninja -n -f build.ninja", "6,000 edges"),
+        of("swig", "new", "swig -python -o /dev/null -module m headers.h", "C headers", "-version"),
+        of("msgfmt", "new", "msgfmt -o /dev/null texts.po", "6,000 messages"),
+        of("jq", "", "jq -R -s -c split(\"\\n\")|map(split(\"\\t\"))|length packages.tsv", "rows of text"),
+        of("sqlite3", "", "sqlite3 :memory: -init rows.sql .quit", "an import, an index, a join"),
+        of("git", "", "git -C repository log --stat --format=%H", "a commit of 700 headers"),
+        of("make", "", "make -n -f Makefile.many", "6,000 targets"),
+        of("hunspell", "", "hunspell -d en_US -l text", "200 KB of text"),
+        of("python3", "", "python3 fields.py", "fields of the package list in lists"),
+        of("cppcheck", "unseen", "cppcheck -q --enable=all --language=c short.h", "2,000 lines of C headers"),
+        of("cscope", "unseen", "cscope -b -R -s /usr/include/linux -f cscope.out", "headers of Linux", "-V"),
+        of("doxygen", "unseen", "doxygen Doxyfile", "C headers"),
+        of("w3m", "unseen", "w3m -dump bash.html", "300 KB of HTML", "-version"),
+        of("lynx", "unseen", "lynx -dump bash.html", "the same"),
+        of("aspell", "unseen", "aspell -l en dump master", "its dictionary"),
+        of("qpdf", "unseen", "qpdf --object-streams=generate bash.pdf /dev/null", "the manual of bash as PDF"),
+        of("rsync", "unseen", "rsync -an /usr/include/ empty/", "names of /usr/include"),
+        of("mutool", "unseen", "mutool draw -q -F text -o /dev/null bash.pdf", "the manual of bash as PDF", "-v"),
+        of("astyle", "unseen", "astyle -q --style=gnu --stdin=headers.h --stdout=/dev/null", "C headers"),
+        of("re2c", "unseen", "re2c -o /dev/null words.re", "a scanner of 300 words"),
+        of("rsvg-convert", "unseen", "rsvg-convert -o /dev/null graph.svg", "the graph of dot as SVG"),
+        of("objdump", "unseen", "objdump -d -C /usr/bin/bash", "the code of bash"),
+        of("ld", "unseen", "ld -r -o /dev/null --whole-archive /usr/lib/x86_64-linux-gnu/libc.a", "all objects of libc.a"),
+        of("byacc", "unseen", "byacc -o /dev/null grammar.y", "a grammar of 300 rules", "-V"),
+        of("lua", "unseen", "lua5.4 fields.lua", "fields of the package list in tables", "-v"),
     ]  # fmt: skip

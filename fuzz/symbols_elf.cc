@@ -7,6 +7,7 @@
 #include "core/symbols/dwarf_file.h"
 #include "core/symbols/elf_file.h"
 #include "core/symbols/elf_symbols.h"
+#include "core/symbols/function_extents.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tare::core;
@@ -19,6 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   symbols.add(**file);
   symbols.find(addresses);
   symbols.find(addresses);
+  const FunctionExtents extents(**file);
+  for (const std::uint64_t address : addresses) extents.find(address);
   auto dwarf = DwarfFile::open(**file, nullptr);
   if (!dwarf) return 0;
   std::size_t named = 0;

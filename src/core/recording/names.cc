@@ -129,7 +129,15 @@ void Names::name_sites(SiteFinder& finder) {
       for (std::size_t i = 0; i < names.size(); ++i) {
         const std::string place = names[i].function.empty() ? place_in(*batch.module, batch.addresses[i]) : "";
         const std::string_view function = place.empty() ? std::string_view(names[i].function) : place;
-        finder.name(rows[batch.positions[i]], std::span(&function, 1));
+        const trace::RowId row = rows[batch.positions[i]];
+        const auto extent = place.empty() || is_wrapper(place)
+                                ? std::nullopt
+                                : symbolizer_->function_extent(*batch.module, batch.addresses[i]);
+        if (extent) {
+          finder.place(row, {trace::row_module(dictionary_.rows[index(row)]), extent->begin}, extent->bytes);
+        } else {
+          finder.name(row, std::span(&function, 1));
+        }
         named[batch.positions[i]] = true;
       }
     }

@@ -2,6 +2,7 @@
 #include "core/sites/sites.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "core/sites/wrappers.h"
@@ -17,6 +18,13 @@ struct HashRows {
     return hash;
   }
 };
+
+// Of a function without a name. `xmalloc` and its like have 40 to 100 bytes; a constructor of one type requests one
+// size.
+constexpr std::uint64_t kMostWrapperBytes = 128;
+constexpr std::size_t kMostWrapperRows = 2;  // of calls of the allocator
+constexpr std::size_t kLeastWrapperCallers = 4;
+constexpr std::size_t kLeastWrapperSizes = 4;
 
 std::vector<std::uint32_t> narrow(const Column& column) {
   std::vector<std::uint32_t> ids;
@@ -41,10 +49,16 @@ SiteFinder::SiteFinder(const Tables& tables, std::uint32_t depth)
   }
   inner_.reserve(stacks_.size());
   for (const std::uint32_t stack : stacks_) inner_.push_back(managed_.named_from(stack));
+  const Table& shapes = tables["site_sizes"];
+  for (std::size_t i = 0; i < shapes.rows(); ++i)
+    sizes_.emplace_back(static_cast<std::uint32_t>(shapes["stack_id"].ints[i]), shapes["requested_bytes"].ints[i]);
+  std::sort(sizes_.begin(), sizes_.end());
+  sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
   kinds_.resize(tables["locations"].rows(), Kind::Unknown);
 }
 
 std::vector<trace::RowId> SiteFinder::unnamed_rows() {
+  judge_placed();
   std::vector<std::uint32_t> wanted;
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
     std::uint32_t& at = inner_[i];
@@ -63,6 +77,43 @@ void SiteFinder::name(trace::RowId row, std::span<const std::string_view> functi
   const bool wrapper = !managed_.is_managed(trace::index(row)) && !functions.empty() &&
                        std::all_of(functions.begin(), functions.end(), is_wrapper);
   kinds_[trace::index(row)] = wrapper ? Kind::Wrapper : Kind::Caller;
+}
+
+void SiteFinder::place(trace::RowId row, NamelessFunction function, std::uint64_t bytes) {
+  if (bytes > kMostWrapperBytes || managed_.is_managed(trace::index(row))) {
+    kinds_[trace::index(row)] = Kind::Caller;
+    return;
+  }
+  placed_[function].push_back(row);
+}
+
+void SiteFinder::judge_placed() {
+  struct Seen {
+    std::set<std::uint32_t> callers;
+    std::set<std::int64_t> sizes;
+  };
+  std::unordered_map<std::uint32_t, Seen*> by_row;
+  std::map<NamelessFunction, Seen> seen;
+  for (const auto& [function, rows] : placed_) {
+    for (const trace::RowId row : rows) by_row[trace::index(row)] = &seen[function];
+  }
+  for (std::size_t i = 0; i < stacks_.size() && !by_row.empty(); ++i) {
+    const std::uint32_t at = inner_[i];
+    const auto found = at != 0 ? by_row.find(row_of_[at]) : by_row.end();
+    if (found == by_row.end()) continue;
+    auto& [callers, sizes] = *found->second;
+    if (callers.size() < kLeastWrapperCallers) callers.insert(row_of_[caller_of_[at]]);
+    auto each = std::lower_bound(sizes_.begin(), sizes_.end(), std::pair(stacks_[i], std::int64_t{0}));
+    for (; each != sizes_.end() && each->first == stacks_[i] && sizes.size() < kLeastWrapperSizes; ++each)
+      sizes.insert(each->second);
+  }
+  for (const auto& [function, rows] : placed_) {
+    const auto& [callers, sizes] = seen[function];
+    const bool wraps =
+        rows.size() <= kMostWrapperRows && callers.size() >= kLeastWrapperCallers && sizes.size() >= kLeastWrapperSizes;
+    for (const trace::RowId row : rows) kinds_[trace::index(row)] = wraps ? Kind::Wrapper : Kind::Caller;
+  }
+  placed_.clear();
 }
 
 void SiteFinder::add_to(Tables& tables) const {

@@ -153,6 +153,12 @@ bool ElfFile::has_section(std::string_view name) const {
   return find_section(elf_, name, &header) != nullptr && header.sh_type != SHT_NOBITS;
 }
 
+std::optional<std::uint64_t> ElfFile::section_address(std::string_view name) const {
+  GElf_Shdr header;
+  if (find_section(elf_, name, &header) == nullptr) return std::nullopt;
+  return header.sh_addr;
+}
+
 std::string_view ElfFile::section(std::string_view name) const {
   GElf_Shdr header;
   Elf_Scn* section = find_section(elf_, name, &header);

@@ -50,6 +50,7 @@ class ElfFile {
   // Contents as they lie in the file (compressed sections stay so until DWARF is opened). Empty if absent or without
   // bytes.
   std::string_view section(std::string_view name) const;
+  std::optional<std::uint64_t> section_address(std::string_view name) const;  // nothing: absent
 
   // Makes libdw pass over sections that are never read. It decompresses all known sections at once, and location lists
   // and macros are a fifth to a third of them. Must be called before a Dwarf is made of elf(). Corrupt if the remaining

@@ -39,6 +39,7 @@ struct ModuleSymbols {
   DebugFiles files;
   std::unique_ptr<ElfFile> mini;  // backs names in `symbols`
   ElfSymbols symbols;
+  std::optional<FunctionExtents> extents;
   std::unique_ptr<DwarfFile> dwarf;
   bool symbols_added = false;
   bool dwarf_tried = false;
@@ -221,6 +222,14 @@ std::vector<FunctionName> Symbolizer::function_names(const trace::Module& module
     if (!name.empty()) named[i] = impl_->names.make(name);
   }
   return named;
+}
+
+std::optional<FunctionExtent> Symbolizer::function_extent(const trace::Module& module, std::uint64_t return_address) {
+  ModuleSymbols& symbols = impl_->open(module);
+  const auto lookup = lookup_address(module, return_address);
+  if (!lookup || symbols.files.binary == nullptr) return std::nullopt;
+  if (!symbols.extents) symbols.extents.emplace(*symbols.files.binary);
+  return symbols.extents->find(*lookup);
 }
 
 ModuleReport Symbolizer::report(const trace::Module& module) {

@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/symbols/frame.h"
+#include "core/symbols/function_extents.h"
 #include "trace/model/dictionary.h"
 
 namespace tare::core {
@@ -63,6 +65,9 @@ class Symbolizer {
   // to, and symbols alone don't (0.2 % of the addresses of Debian's python3.11, 0.3 % of libc's).
   std::vector<FunctionName> function_names(const trace::Module& module,
                                            std::span<const std::uint64_t> return_addresses);
+
+  // The function at an address, with or without a symbol. Nothing: unknown.
+  std::optional<FunctionExtent> function_extent(const trace::Module& module, std::uint64_t return_address);
 
   // Where this module's names come from, and why not if they don't.
   ModuleReport report(const trace::Module& module);

@@ -192,6 +192,55 @@ std::int64_t site_of(const Tables& tables, trace::StackId stack) {
   return stack_sites["site_id"].ints.at(row_where(stack_sites, "stack_id", trace::index(stack)));
 }
 
+// A function without a name at 0x3000 that `callers` call with requests of as many sizes, and one of its stacks with
+// its caller's.
+struct NamelessCalls {
+  MadeUpTrace made;
+  trace::StackId inner{};
+  trace::StackId caller{};
+
+  NamelessCalls(std::uint64_t callers, std::uint64_t sizes) {
+    for (std::uint64_t i = 0; i < callers; ++i) {
+      caller = made.stack(0x4000 + i, made.stack(0x1000));
+      inner = made.stack(0x3000, caller);
+      for (std::uint64_t size = 0; size < sizes; ++size)
+        made.alloc(0x10000 * (i + 1) + 0x100 * size, made.shape(inner, 24 + size));
+    }
+  }
+
+  // The row that names the site of `inner`.
+  std::int64_t site_row(std::uint64_t function_bytes) {
+    Tables tables = made.replay();
+    SiteFinder finder(tables);
+    for (auto rows = finder.unnamed_rows(); !rows.empty(); rows = finder.unnamed_rows()) {
+      for (trace::RowId row : rows) {
+        const std::uint64_t address = made.dictionary.rows[trace::index(row)];
+        const std::uint64_t begin = address & ~std::uint64_t{0xfff};
+        finder.place(row, {trace::ModuleId{0}, begin}, address == 0x3000 ? function_bytes : 1000);
+      }
+    }
+    finder.add_to(tables);
+    const Table& sites = tables["sites"];
+    return sites["site_location_id"].ints.at(row_where(sites, "site_id", site_of(tables, inner)));
+  }
+  std::int64_t row_of(trace::StackId stack) {
+    const Tables tables = made.replay();
+    return tables["stacks"]["location_id"].ints.at(trace::index(stack));
+  }
+};
+
+TEST(Sites, SmallFunctionsWithoutANameThatAllocateForManyCallersAreWrappers) {
+  NamelessCalls calls(4, 4);
+  EXPECT_EQ(calls.site_row(60), calls.row_of(calls.caller));
+}
+
+TEST(Sites, OtherFunctionsWithoutANameAreSites) {
+  NamelessCalls of_few(3, 4), of_a_type(4, 3), large(4, 4);
+  EXPECT_EQ(of_few.site_row(60), of_few.row_of(of_few.inner));
+  EXPECT_EQ(of_a_type.site_row(60), of_a_type.row_of(of_a_type.inner));
+  EXPECT_EQ(large.site_row(400), large.row_of(large.inner));
+}
+
 TEST(Sites, WrappersAreTrimmedAndOnlyTheirRowsAsked) {
   MadeUpTrace made;
   const auto main_frame = made.stack(0x1000);

@@ -8,6 +8,7 @@
 #include "core/symbols/dwarf_file.h"
 #include "core/symbols/elf_file.h"
 #include "core/symbols/elf_symbols.h"
+#include "core/symbols/function_extents.h"
 #include "support.h"
 
 namespace tare::core {
@@ -22,6 +23,8 @@ void look_up(std::string bytes, const std::vector<std::uint64_t>& addresses) {
   symbols.add(**file);
   symbols.find(addresses);
   symbols.find(addresses);
+  const FunctionExtents extents(**file);
+  for (const std::uint64_t address : addresses) extents.find(address);
   auto dwarf = DwarfFile::open(**file, nullptr);
   if (!dwarf) return;
   for (const DwarfFile::Found& found : (*dwarf)->find(addresses)) {

@@ -12,6 +12,21 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
+// Bytes on pages that only the unwritten end of a block lies on, on average over all places that a block may have in a
+// page. 4,096 unwritten bytes cover a whole page in one of 256 places: while they counted as a page, doxygen's 24,604
+// blocks of 4,097 bytes with hardly a byte in them were predicted to return 5.7 MiB, and `tare prove` returned 92.9
+// MiB. glibc maps large blocks apart: these begin with 16 bytes of their own at a page.
+std::uint64_t bytes_on_whole_pages(std::uint64_t requested, std::uint64_t unwritten) {
+  constexpr std::uint64_t kPlace = 16;  // alignment of blocks
+  constexpr std::uint64_t kBeside = kPage - kPlace;
+  constexpr std::uint64_t kMappedApart = 128 << 10;
+  if (requested >= kMappedApart) {
+    const std::uint64_t touched = (kPlace + requested - unwritten + kPage - 1) / kPage * kPage;
+    return kPlace + requested > touched ? kPlace + requested - touched : 0;
+  }
+  return unwritten > kBeside ? unwritten - kBeside : 0;
+}
+
 // The element for `key`, made if need be. Ids are bounded by the trace's dictionary.
 template <typename Element>
 Element& at_or_new(std::vector<std::uint32_t>& places, std::vector<Element>& elements, std::uint32_t key,
@@ -40,7 +55,7 @@ void ContentSums::Uneven::add(std::uint64_t requested, std::uint64_t unwritten, 
   blocks += count;
   unwritten_peak += unwritten * count_at_peak;
   unwritten_total += unwritten * count;
-  unwritten_pages += unwritten / kPage * count;
+  whole_page_bytes += bytes_on_whole_pages(requested, unwritten) * count;
   if (static_cast<double>(mark) < kNarrow * static_cast<double>(requested)) narrow_blocks += count;
   within[step_of(mark)] += count;
 }
@@ -162,7 +177,7 @@ Table ContentSums::written_table(const std::function<ShapeFacts(std::uint32_t sh
     table.add(max_high_water, to_column(whole_blocks > 0 ? all.requested_bytes : sums.max_mark));
     table.add(unwritten_peak, sums.epoch == epoch ? weighed(sums.unwritten_peak) : 0.0);
     table.add(unwritten_total, weighed(sums.unwritten_total));
-    table.add(unwritten_pages, weighed(sums.unwritten_pages));
+    table.add(unwritten_pages, weighed(sums.whole_page_bytes) / static_cast<double>(kPage));
     table.add(narrow_blocks, weighed(sums.narrow_blocks));
     const std::size_t last_step = step_of(all.requested_bytes);
     for (std::size_t i = 0; i < kSteps; ++i)

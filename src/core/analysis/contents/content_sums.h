@@ -71,7 +71,7 @@ class ContentSums {
     std::uint64_t blocks = 0;
     std::uint64_t unwritten_peak = 0;
     std::uint64_t unwritten_total = 0;
-    std::uint64_t unwritten_pages = 0;
+    std::uint64_t whole_page_bytes = 0;  // unwritten, where no other bytes are on the page
     std::uint64_t narrow_blocks = 0;
     std::uint32_t epoch = 0;
     std::array<std::uint64_t, kSteps> within{};
