@@ -31,7 +31,6 @@ _SYNONYMS = {
     "leaks": "report",
     "flamegraph": "report --folded",
     "live": "top",
-    "watch": "top",
     "query": "sql",
     "detach": "pause",
     "stop": "pause",

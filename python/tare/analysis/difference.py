@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tare.analysis.recording import Recording
     from tare.lenses.lens import Lens
     from tare.naming.names import Frame
@@ -116,15 +118,15 @@ def site_sums(recording: Recording) -> _Sites:
     stacks = recording.site_stacks([row[0] for row in rows])
     sums: _Sites = {}
     for site_id, *values in rows:
-        key = tuple(_stable_name(frame) for frame in stacks[site_id])
+        key = stable_names(stacks[site_id])
         stack, known, ids = sums.get(key, (stacks[site_id], SiteSums(), []))
         sums[key] = (stack, SiteSums(*(a + b for a, b in zip(known, values, strict=True))), [*ids, site_id])
     return sums
 
 
-def _stable_name(frame: Frame) -> str:
-    """The linker's name where there is one (demanglers differ in spelling), else the file of code without its address."""
-    return frame.mangled or frame.function or f"?{frame.module.rpartition('/')[2]}"
+def stable_names(stack: Iterable[Frame]) -> Key:
+    """The linker's names where there are such (demanglers differ in spelling), else the files of code without their addresses."""
+    return tuple(frame.mangled or frame.function or f"?{frame.module.rpartition('/')[2]}" for frame in stack)
 
 
 def _sums(sites: _Sites, key: Key) -> SiteSums:

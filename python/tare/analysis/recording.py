@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 # Findings of a lens that are compared for equal text: a screen shows three, and skips some of low confidence. Names of
 # all that there are would be a second of a compiler's report.
 _LOOKED_ALIKE = 12
+WATCHED = "tare watch"  # process.imported_from of a watched process' recordings: kWatchedSource in the core
 SITE_DEPTH = 8  # DMD's default: deep enough to distinguish callers, few enough to read
 
 
@@ -114,7 +115,7 @@ class Recording:
     @property
     def sampled(self) -> bool:
         """True if counts are estimates. Blocks of imported sums have weights, too, but exact ones."""
-        return bool(self.process["sample_bytes"]) and not self.process["imported_from"]
+        return bool(self.process["sample_bytes"]) and self.process["imported_from"] in (None, "", WATCHED)
 
     @cached_property
     def has_tare(self) -> bool:

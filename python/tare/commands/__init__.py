@@ -16,6 +16,9 @@ GROUPS = {
         "attach": "record a running program",
         "sql": "query the tables of a recording",
     },
+    "Programs that run for months": {
+        "watch": "take snapshots of the heap of services and other long runs, always",
+    },
     "Look closer at a recording": {
         "counts": "list the requested sizes: frequency, and rounding by the allocator",
         "model": "compute the rounding under other allocators' size classes",

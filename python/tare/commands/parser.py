@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from tare.commands import VERBS
 from tare.errors import USAGE, TareError, did_you_mean
 
+_READ = ("FILE", "FILE|PID", "TRACE", "A", "B")
 _NEEDS = {int: "a whole number", float: "a number"}
 
 
@@ -37,7 +38,21 @@ class Parser(argparse.ArgumentParser):
         options, unknown = parse(args, namespace)
         if unknown:
             self._refuse(unknown[0])
+        self._resolve(options)
         return options
+
+    def _resolve(self, options: argparse.Namespace) -> None:
+        """Files to read may be addresses of snapshots, such as FOLDER@1h: see tare.watch.addresses."""
+        for action in self._actions:
+            if action.metavar not in _READ or (action.option_strings and action.dest != "baseline"):
+                continue
+            given = getattr(options, action.dest)
+            texts = given if isinstance(given, list) else [given]
+            if any(isinstance(text, str) and ("@" in text or text.endswith(".watch")) for text in texts):
+                from tare.watch.addresses import resolved
+
+                found = [resolved(text) for text in texts]
+                setattr(options, action.dest, found if isinstance(given, list) else found[0])
 
     def _takes_rest(self) -> bool:
         """True if the words after a positional belong to another program."""

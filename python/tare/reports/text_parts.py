@@ -7,12 +7,15 @@ import os
 from typing import TYPE_CHECKING
 
 from tare.analysis.languages import remedy
+from tare.analysis.recording import WATCHED
 from tare.analysis.sampling_error import peak_error
 from tare.naming.brief_names import brief
 from tare.reports.generated_code import generated_code
 from tare.reports.python_frames import python_frames
 from tare.reports.unwind_gaps import unwind_gaps
+from tare.reports.watched.end import watched_end
 from tare.schema.missing import FACTS, words_of
+from tare.text.signals import signal_name
 from tare.text.terminal import shorten, shorten_path
 from tare.text.units import duration, exact, human_bytes, human_count, percent, plural
 from tare.text.wrapping import wrap
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
     from tare.analysis.recording import Recording
     from tare.lenses.lens import Lens
     from tare.naming.names import Frame
-    from tare.text.terminal import Style
+    from tare.text.signals import signal_name
+from tare.text.terminal import Style
 
 
 def headline(recording: Recording) -> str:
@@ -34,6 +38,9 @@ def headline(recording: Recording) -> str:
     sampled = f", sampled every {human_bytes(process['sample_bytes'])}: figures are scaled" if recording.sampled else ""
     if (error := peak_error(recording)) is not None:
         sampled += f", the peak has a standard error of {percent(error, 1)}"
+    if process["imported_from"] == WATCHED:
+        live = plural(process["events"], "sampled block")
+        return f"{recording.title}, {process['allocator']}, watched for {duration(process['duration_ns'])}, {live}{sampled}"
     if process["imported_from"]:
         return f"{recording.title}, imported from {process['imported_from']}{events_and_time(process)}"
     return (
@@ -55,10 +62,11 @@ def caveats(recording: Recording) -> list[str]:
     process = recording.process
     lines = list(recording.source.warnings)
     lines.extend(f"the file has no {FACTS[word]}" for word in words_of(process["missing_facts"]))
+    lines.extend(watched_end(recording))
     status = process["wait_status"]
     if status is not None and os.WIFSIGNALED(status):
         lines.append(
-            f"the program was killed by signal {_signal(os.WTERMSIG(status))}; all events until then are recorded"
+            f"the program was killed by signal {signal_name(os.WTERMSIG(status))}; all events until then are recorded"
         )
     if process["replaced_by_exec"]:
         lines.append("the process executed another program; that program has its own trace")
@@ -127,16 +135,6 @@ def _cause_of_contradictions(recording: Recording) -> str:
     if not of_libc:  # Chromium's malloc, for example, has functions of other names beside malloc and free
         return "the program's own malloc has functions that Tare doesn't see"
     return "a bug in Tare"
-
-
-def _signal(number: int) -> str:
-    """`6 (SIGABRT)`; real-time signals have no names."""
-    import signal
-
-    try:
-        return f"{number} ({signal.Signals(number).name})"
-    except ValueError:
-        return str(number)
 
 
 def segment_lines(recording: Recording) -> list[str]:

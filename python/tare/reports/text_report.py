@@ -21,6 +21,7 @@ from tare.reports.text_parts import (
     unnamed_note,
     wrapped,
 )
+from tare.reports.watched import end
 from tare.schema.missing import lacks_slop, words_of
 from tare.text.terminal import shorten
 from tare.text.units import human_bytes, percent, plural
@@ -59,6 +60,7 @@ def report(
             yield style(line, "yellow")
     for line in failed_requests.lines(recording, width):
         yield style(line, "yellow")
+    yield from end.growth_lines(recording, width)
     yield ""
     if not chosen:
         listed = ranking(recording.by_line)
