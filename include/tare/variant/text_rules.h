@@ -42,6 +42,9 @@ inline void store4(char* to, std::uint32_t word) noexcept { std::memcpy(to, &wor
 // Not 0 where a byte is 0 or above 127. A borrow sets bits only above a byte that is 0 itself.
 inline std::uint64_t odd_bytes(std::uint64_t word) noexcept { return ((word - kOnes) | word) & kHighs; }
 
+// The same of one byte. Char has no sign on some machines, aarch64 among them.
+constexpr std::uint64_t odd_byte(char c) noexcept { return static_cast<signed char>(c) > 0 ? 0 : 1; }
+
 // Any text; the whole rule.
 TARE_API bool is_text_slowly(std::string_view text) noexcept;
 
@@ -58,7 +61,7 @@ inline bool is_text(std::string_view text) noexcept {
   } else if (left >= 4) {
     odd = text_details::odd_bytes(text_details::load4(at) | std::uint64_t{text_details::load4(at + left - 4)} << 32);
   } else {
-    for (std::size_t i = 0; i < left; ++i) odd |= (at[i] > 0 ? 0u : 1u);
+    for (std::size_t i = 0; i < left; ++i) odd |= text_details::odd_byte(at[i]);
   }
   return odd == 0 || text_details::is_text_slowly(text);
 }
@@ -89,7 +92,7 @@ inline bool is_text(std::string_view text) noexcept {
   } else {
     for (std::size_t i = 0; i < size; ++i) {
       to[i] = from[i];
-      odd |= (from[i] > 0 ? 0u : 1u);
+      odd |= text_details::odd_byte(from[i]);
     }
   }
   return odd == 0 || text_details::is_text_slowly(text);
