@@ -16,14 +16,17 @@ namespace {
 
 using arch::kSharesMemory;
 
+enum class Memory : std::uint8_t { Copied, MayBeShared };
+
 // The parent notes the child. The child finds out by itself at its first event, and needs no spool if it execs before.
 template <typename Fork>
-long fork_by(const StartState& start, Fork fork) {
+long fork_by(const StartState& start, Memory kind, Fork fork) {
   Thread* const thread = this_thread;
   const bool is_alive = recorder.alive();
   const bool is_recorded = thread != nullptr && is_alive;
   if (is_alive) recorder.note_fork_begins(stamp());
   const long child = fork();
+  if (child == 0 && kind == Memory::Copied) recorder.wipe_page_in_child();
   if (child == 0 && is_recorded) recorder.part_from_parent(*thread);
   if (child > 0) record_fork(start, static_cast<std::uint32_t>(child));
   return child;
@@ -32,18 +35,19 @@ long fork_by(const StartState& start, Fork fork) {
 }  // namespace
 
 TARE_HOOK_FUNCTION(int, fork, ()) {
-  return static_cast<int>(fork_by(TARE_HERE, [] { return real.fork(); }));
+  return static_cast<int>(fork_by(TARE_HERE, Memory::Copied, [] { return real.fork(); }));
 }
 
 TARE_HOOK_FUNCTION(int, _Fork, ()) {
-  return static_cast<int>(fork_by(TARE_HERE, [] { return real._Fork(); }));
+  return static_cast<int>(fork_by(TARE_HERE, Memory::Copied, [] { return real._Fork(); }));
 }
 
 extern "C" __attribute__((visibility("hidden"), used)) long tare_known_call(long number, long first, long second,
                                                                             long third, long fourth, long fifth) {
   if (!arch::is_plain_fork(number) && number != SYS_clone && number != SYS_clone3)
     return confining_call(number, first, second, third, fourth, fifth);
-  return fork_by(TARE_HERE, [&] { return real.syscall(number, first, second, third, fourth, fifth, 0); });
+  return fork_by(TARE_HERE, Memory::MayBeShared,
+                 [&] { return real.syscall(number, first, second, third, fourth, fifth, 0); });
 }
 
 // clone3() that shares no memory and has no stack of its own. Programs call it with a null pointer to check that the
