@@ -40,7 +40,7 @@ HeapScan::HeapScan(std::span<const LiveBlock> blocks, MemorySource& memory, Link
 
 void HeapScan::link(std::uint64_t address, std::span<const std::uint8_t> bytes, Observation& seen) {
   for_each_word(address, bytes, [&](std::uint64_t word) {
-    const BlockIndex::Hit hit = index_.find(word);
+    const BlockIndex::Hit hit = index_.find(trace::untagged(word));
     if (hit.block == BlockIndex::kNone) return;
     ++(hit.is_start ? seen.start_pointers : seen.interior_pointers);
     edges_.push_back(hit.block | (hit.is_start ? 0 : kInterior));

@@ -11,6 +11,7 @@
 #include "core/snapshot/block_index.h"
 #include "core/snapshot/content_words.h"
 #include "trace/model/moment.h"
+#include "trace/model/pointer_tag.h"
 
 namespace tare::core {
 
@@ -31,7 +32,7 @@ class HeapScan {
   std::vector<trace::Observation> scan_blocks();
   // Scans memory outside the heap; the parts in live blocks are skipped.
   void scan_root(AddressRange range);
-  void scan_root_word(std::uint64_t word) { add_root(index_.find(word)); }
+  void scan_root_word(std::uint64_t word) { add_root(index_.find(trace::untagged(word))); }
 
   // Called after scan_blocks() and all scan_root(): sets `reach` and `leak_root`.
   void mark(std::vector<trace::Observation>& observations);

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "trace/model/content_pattern.h"
+#include "trace/model/pointer_tag.h"
 
 namespace tare::trace {
 
@@ -18,13 +19,21 @@ class ContentTable {
   using Word = std::atomic<std::uint32_t>;
   static constexpr std::uint64_t kUnit = 16;
   static constexpr int kLeafBits = 26;  // a leaf covers 64 MiB of addresses
+  // Programs get larger addresses only if they pass one to mmap. Such blocks aren't filled.
+#if defined(__aarch64__)
+  static constexpr int kAddressBits = 48;
+#else
   static constexpr int kAddressBits = 47;
+#endif
   static constexpr std::uint64_t kLeafWords = (std::uint64_t{1} << kLeafBits) / kUnit;
   static constexpr std::uint64_t kLeaves = std::uint64_t{1} << (kAddressBits - kLeafBits);
   static constexpr std::uint64_t kBytes = kLeaves * sizeof(Word*);  // of the top level, an array of kLeaves pointers
 
-  static constexpr bool covers(std::uint64_t address) { return address % kUnit == 0 && address >> kAddressBits == 0; }
-  static constexpr std::uint64_t leaf_of(std::uint64_t address) { return address >> kLeafBits; }
+  // `address` may have a tag.
+  static constexpr bool covers(std::uint64_t address) {
+    return address % kUnit == 0 && untagged(address) >> kAddressBits == 0;
+  }
+  static constexpr std::uint64_t leaf_of(std::uint64_t address) { return untagged(address) >> kLeafBits; }
   static constexpr std::uint64_t word_of(std::uint64_t address) { return address / kUnit % kLeafWords; }
 };
 

@@ -38,6 +38,32 @@ TEST(HeapScan, CountsPointersOfBothKinds) {
   EXPECT_EQ(seen[1].start_pointers, 0u);
 }
 
+// The processor of aarch64 ignores the top byte of a pointer, that of x86-64 doesn't.
+TEST(HeapScan, IgnoresATagWhereTheProcessorDoes) {
+  FakeHeap heap;
+  heap.region(kGlobals, 64);
+  const std::uint64_t a = heap.block(64);
+  const std::uint64_t b = heap.block(64);
+  constexpr std::uint64_t kTag = std::uint64_t{0xb4} << 56;
+  constexpr std::uint64_t kBelowTheTag = std::uint64_t{1} << 55;
+  heap.word(kGlobals, a | kTag);
+  heap.word(a, b | kTag);
+  heap.word(a + 8, (b + 8) | kTag);
+  heap.word(a + 16, b | kBelowTheTag);
+#if defined(__aarch64__)
+  constexpr std::uint32_t kPointers = 1;
+  constexpr Reach kReach = Reach::Start;
+#else
+  constexpr std::uint32_t kPointers = 0;
+  constexpr Reach kReach = Reach::None;
+#endif
+  const auto seen = observe(heap);
+  EXPECT_EQ(seen[0].start_pointers, kPointers);
+  EXPECT_EQ(seen[0].interior_pointers, kPointers);
+  EXPECT_EQ(seen[0].reach, kReach);
+  EXPECT_EQ(seen[1].reach, kReach);
+}
+
 TEST(HeapScan, SaysHowFarFilledBlocksWereWritten) {
   using trace::ContentTable;
   using trace::ContentWord;
