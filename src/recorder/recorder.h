@@ -122,8 +122,8 @@ class Recorder {
   void restart();
   // Makes a thread of an earlier recording one of this. False: not now.
   bool renew(Thread* thread);
-  // In the child of fork(), before all else. The kernel has wiped the page already; qemu's user mode (version 7.2) accepts
-  // the advice and ignores it, and parent and child would write into one chunk.
+  // In the child of fork(), before all else. The kernel has wiped the page already; qemu's user mode (version 7.2)
+  // accepts the advice and ignores it, and parent and child would write into one chunk.
   void wipe_page_in_child() {
     if (wiped_page_ != nullptr && wiped_page_[kOwnWord] != 0) *wiped_page_ = wiped_page_[kOwnWord] = 0;
   }

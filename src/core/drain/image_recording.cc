@@ -1,12 +1,11 @@
 // From a spool into a trace: see image_recording.h.
 #include "core/drain/image_recording.h"
 
-#include <x86intrin.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "trace/base/process_files.h"
+#include "trace/spool/ticks.h"
 
 namespace tare::core {
 
@@ -64,7 +63,9 @@ ImageRecording::ImageRecording(LiveSpool spool, const std::string& trace_path, E
 
 ImageRecording::~ImageRecording() = default;
 
-std::uint64_t ImageRecording::stamp_now() const { return spool_->file().stamps_are_ns() ? monotonic_ns() : __rdtsc(); }
+std::uint64_t ImageRecording::stamp_now() const {
+  return spool_->file().stamps_are_ns() ? monotonic_ns() : trace::ticks();
+}
 
 // The trace can't be written: its chunks are discarded, and the program shall not notice.
 void ImageRecording::fail(const Error& error) {

@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <sys/ptrace.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "core/process_memory/pid_numbers.h"
+#include "core/process_memory/registers.h"
 #include "trace/base/clock_ns.h"
 #include "trace/base/process_files.h"
 
@@ -206,7 +206,7 @@ pid_t FrozenProcess::thread_numbered(pid_t own_number) const {
 bool FrozenProcess::is_held() const {
   user_regs_struct registers{};
   return std::ranges::any_of(tids_, [&](const Held& held) {
-    return held.late ? !has_ended(pid_, held.tid) : ::ptrace(PTRACE_GETREGS, held.tid, nullptr, &registers) == 0;
+    return held.late ? !has_ended(pid_, held.tid) : read_registers(held.tid, registers);
   });
 }
 
@@ -214,13 +214,11 @@ std::vector<ThreadState> FrozenProcess::threads() const {
   std::vector<ThreadState> states;
   for (const Held& held : tids_) {
     user_regs_struct registers{};
-    if (::ptrace(PTRACE_GETREGS, held.tid, nullptr, &registers) != 0) continue;
+    if (!read_registers(held.tid, registers)) continue;
     ThreadState state;
-    state.registers = {registers.rax, registers.rbx, registers.rcx, registers.rdx, registers.rsi,
-                       registers.rdi, registers.rbp, registers.r8,  registers.r9,  registers.r10,
-                       registers.r11, registers.r12, registers.r13, registers.r14, registers.r15};
-    state.stack_pointer = registers.rsp;
-    state.thread_pointer = registers.fs_base;
+    state.registers = pointers_of(registers);
+    state.stack_pointer = stack_pointer_of(registers);
+    state.thread_pointer = thread_pointer_of(held.tid, registers);
     states.push_back(std::move(state));
   }
   return states;

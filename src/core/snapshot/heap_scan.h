@@ -10,8 +10,8 @@
 #include "core/process_memory/memory_source.h"
 #include "core/snapshot/block_index.h"
 #include "core/snapshot/content_words.h"
+#include "trace/base/pointer_tag.h"
 #include "trace/model/moment.h"
-#include "trace/model/pointer_tag.h"
 
 namespace tare::core {
 

@@ -7,6 +7,8 @@
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
+#include "trace/spool/ticks.h"
+
 // A hook's caller right after the call. The frame record (x29, x30) may lie anywhere in a frame.
 #if defined(__clang__)
 #define TARE_CALLERS_SP (reinterpret_cast<std::uint64_t>(__builtin_sponentry()))
@@ -40,11 +42,7 @@ inline bool has_usual_pages() { return getauxval(AT_PAGESZ) == 4096; }
 // ---- stamps
 
 // Ticks of the generic timer: it may be read early. `..._after_loads` is not executed before the loads in front of it.
-inline std::uint64_t ticks() {
-  std::uint64_t value;
-  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
-  return value;
-}
+using trace::ticks;
 inline std::uint64_t ticks_after_loads() {
   std::uint64_t value;
   __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(value)::"memory");

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <x86intrin.h>
 
+#include "trace/spool/ticks.h"
+
 // A hook's caller right after the call: the return address and the caller's rbp lie below the CFA.
 #define TARE_CALLERS_SP (reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 16)
 
@@ -39,7 +41,7 @@ constexpr bool has_usual_pages() { return true; }
 // ---- stamps
 
 // Ticks of the TSC: it may be read early. `..._after_loads` is not executed before the loads in front of it.
-inline std::uint64_t ticks() { return __rdtsc(); }
+using trace::ticks;
 inline std::uint64_t ticks_after_loads() {
   unsigned processor;
   return __rdtscp(&processor);

@@ -8,8 +8,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "trace/base/pointer_tag.h"
 #include "trace/model/content_pattern.h"
-#include "trace/model/pointer_tag.h"
 
 namespace tare::trace {
 

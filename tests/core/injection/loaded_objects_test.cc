@@ -30,7 +30,7 @@ TEST(LoadedObjects, AreThoseOfTheLoader) {
   for (const LoadedObject& object : objects->all()) listed.insert(object.bias);
   EXPECT_EQ(listed, expected);
   ASSERT_NE(objects->loader(), nullptr);
-  EXPECT_EQ(objects->loader()->soname, LD_LINUX_X86_64_SO);
+  EXPECT_EQ(objects->loader()->soname, LD_SO);
 }
 
 TEST(LoadedObjects, FindFunctions) {

@@ -15,6 +15,12 @@
 namespace tare::core {
 namespace {
 
+#if defined(__x86_64__)
+constexpr std::size_t kRegistersWithPointers = 15;  // all but rsp
+#else
+constexpr std::size_t kRegistersWithPointers = 31;  // x0 to x30
+#endif
+
 struct Shared {
   std::atomic<std::uint64_t> counters[4];
   std::atomic<std::uint32_t> running;
@@ -80,7 +86,7 @@ TEST_F(FrozenProcessTest, AllThreadsStandStillAndGoOn) {
     for (const ThreadState& thread : threads) {
       EXPECT_NE(thread.stack_pointer, 0u);
       EXPECT_NE(thread.thread_pointer, 0u);
-      EXPECT_EQ(thread.registers.size(), 15u);
+      EXPECT_EQ(thread.registers.size(), kRegistersWithPointers);
     }
   }
   const std::uint64_t first = g_shared->counters[0];

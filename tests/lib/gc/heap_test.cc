@@ -382,7 +382,7 @@ TEST_F(HeapsOf, TellTypesAndReportThem) {
   EXPECT_TRUE(kKnotName.starts_with("tare::") && kKnotName.ends_with("::testing::Knot")) << kKnotName;
   EXPECT_EQ(types.at(kKnotName).objects, 10u);
   EXPECT_EQ(types.at(kKnotName).cell_bytes, 10u * 24);  // 16 and a header, in steps of 8
-  types.erase(kKnotName);  // compilers have other words for the namespace without a name
+  types.erase(kKnotName);                               // compilers have other words for the namespace without a name
   const auto& [name, use] = *types.begin();
   EXPECT_NE(name.find("Text"), std::string::npos) << name;
   EXPECT_EQ(use.objects, 1u);
