@@ -16,34 +16,49 @@ struct PythonFrame {
   std::uint64_t code;
   std::uint64_t instruction;  // as the frame has it
   std::uint64_t print;        // a word that most probably differs where another code object came to the same address
+  // Of the outermost frame of a native call of the evaluation function: a word on the native stack, in that call's
+  // frame; 0: not known. Of other frames: kInsideCall.
+  std::uint64_t call;
 };
 
-// Where the frames of one native call of the evaluation function end.
-struct PythonCall {
-  std::uint64_t word;    // on the native stack, in that call's frame; 0: not known
-  std::uint32_t frames;  // the chain's frames up to here
+inline constexpr std::uint64_t kInsideCall = 1;  // no word has this address
+
+inline bool operator==(const PythonFrame& a, const PythonFrame& b) {
+  return ((a.frame ^ b.frame) | (a.code ^ b.code) | (a.instruction ^ b.instruction) | (a.print ^ b.print) |
+          (a.call ^ b.call)) == 0;
+}
+
+// The frames of the last stack, the outermost first.
+struct KnownChain {
+  const PythonFrame* frames;
+  std::uint32_t count;
 };
 
 struct PythonChainRoom {
-  PythonFrame* frames;
-  PythonCall* calls;
-  std::uint32_t most;  // of each
+  PythonFrame* frames;  // the innermost first
+  std::uint32_t most;
 };
 
+enum class ChainEnd : std::uint32_t {
+  Whole,
+  Cut,    // there are more frames
+  Wrong,  // of check_python_chain(): something isn't what the layout says
+};
+
+// The chain is `frames` frames in the room, and then the `known` outermost frames of the last stack.
 struct PythonChainRead {
   std::uint32_t frames;
-  std::uint32_t calls;
-  bool is_cut;    // there are more
-  bool is_wrong;  // with Checked: something isn't what the layout says
+  std::uint32_t known;
+  ChainEnd end;
 };
 
-enum class ReadMode : std::uint8_t {
-  Plain,
-  Checked,  // asks the kernel whether memory is readable, and looks at each object's type
-};
-
-PythonChainRead read_python_chain(const PythonRuntime& runtime, std::uint64_t thread_state, ReadMode mode,
+// Frames of `last` are compared where they lie, and copied into the room only if a frame outside of them changed.
+PythonChainRead read_python_chain(const PythonRuntime& runtime, std::uint64_t thread_state, const KnownChain& last,
                                   const PythonChainRoom& room);
+
+// Asks the kernel whether memory is readable, and looks at each object's type.
+PythonChainRead check_python_chain(const PythonRuntime& runtime, std::uint64_t thread_state,
+                                   const PythonChainRoom& room);
 
 // The state of the calling thread; 0: it has none, or one that isn't its own.
 std::uint64_t python_thread_state(const PythonRuntime& runtime);

@@ -31,20 +31,16 @@ void stop_weaving() {
   }
 }
 
-bool operator==(const PythonFrame& a, const PythonFrame& b) {
-  return ((a.frame ^ b.frame) | (a.code ^ b.code) | (a.instruction ^ b.instruction) | (a.print ^ b.print)) == 0;
-}
-
 }  // namespace
 
 PythonChainRead Weaver::read(const PythonRuntime& runtime, std::uint64_t thread_state) {
   if (thread_state == 0) return {};
-  const PythonChainRoom room{read_frames_, read_calls_, kMost};
-  if (python_state() == trace::PythonState::Woven) {
-    return read_python_chain(runtime, thread_state, ReadMode::Plain, room);
+  const PythonChainRoom room{read_frames_, kMost};
+  if (python_state() == trace::PythonState::Woven) [[likely]] {
+    return read_python_chain(runtime, thread_state, {frames_, was_cut_ ? 0 : frame_count_}, room);
   }
-  const PythonChainRead chain = read_python_chain(runtime, thread_state, ReadMode::Checked, room);
-  if (chain.is_wrong) {
+  const PythonChainRead chain = check_python_chain(runtime, thread_state, room);
+  if (chain.end == ChainEnd::Wrong) {
     set_python_state(trace::PythonState::UnknownLayout);
     stop_weaving();
   } else if (chain.frames > 0 && g_checked_stacks.fetch_add(1, std::memory_order_relaxed) + 1 == kCheckedStacks) {
@@ -55,39 +51,40 @@ PythonChainRead Weaver::read(const PythonRuntime& runtime, std::uint64_t thread_
 
 // How many of the outermost frames are those of the last stack.
 std::uint32_t Weaver::equal_frames(const PythonChainRead& chain) const {
-  if (chain.is_cut || was_cut_) return 0;
-  const std::uint32_t most = chain.frames < frame_count_ ? chain.frames : frame_count_;
-  const PythonFrame* at = read_frames_ + chain.frames;
-  std::uint32_t equal = 0;
-  while (equal < most && *--at == frames_[equal]) ++equal;
+  if (chain.end == ChainEnd::Cut || was_cut_) return 0;
+  const std::uint32_t frames = chain.known + chain.frames;
+  const std::uint32_t most = frames < frame_count_ ? frames : frame_count_;
+  std::uint32_t equal = chain.known;
+  while (equal < most && read_frames_[frames - 1 - equal] == frames_[equal]) ++equal;
   return equal;
 }
 
-// The outermost native frame that has to be woven anew.
-std::uint32_t Weaver::first_changed(const PythonChainRead& chain, std::uint32_t equal,
-                                    std::uint32_t native_kept) const {
-  std::uint32_t from = native_kept < depth_ ? native_kept : depth_;
-  if (equal == frame_count_ && equal == chain.frames && chain.calls == call_count_) return from;
-  for (std::uint32_t i = 0; i < call_count_ && i < chain.calls; ++i) {
-    const Call& call = calls_[i];
-    const PythonCall& now = read_calls_[chain.calls - 1 - i];
-    const bool same_place = call.depth != kUnplaced && call.word == now.word && call.first == chain.frames - now.frames;
-    if (!same_place) return 0;
-    // Frames may be added to the call or removed: its end isn't compared.
-    if (call.end > equal || i + 1 == call_count_ || i + 1 == chain.calls) return call.depth < from ? call.depth : from;
-    if (call.depth >= from) return from;
+// The outermost native frame that has to be woven anew. Python frames changed, native ones from `from` on.
+std::uint32_t Weaver::first_changed(std::uint32_t equal, std::uint32_t from) const {
+  // The last call that has equal frames may also have frames that were added or removed.
+  std::uint32_t changed = 0;
+  for (std::uint32_t i = 0; i < call_count_ && calls_[i].first < equal; ++i) {
+    changed = calls_[i].depth;
+    if (changed == kUnplaced) return 0;
+    if (changed >= from) return from;
   }
-  return 0;
+  return changed;
 }
 
-// The calls from number `from` on, their native frames not found yet. Returns their number.
-std::uint32_t Weaver::take_calls(const PythonChainRead& chain, std::uint32_t from) {
-  for (std::uint32_t i = from; i < chain.calls; ++i) {
-    const std::uint32_t at = chain.calls - 1 - i;
-    const std::uint32_t inner = at == 0 ? 0 : read_calls_[at - 1].frames;
-    calls_[i] = {read_calls_[at].word, chain.frames - read_calls_[at].frames, chain.frames - inner, kUnplaced};
+// How many calls lie outside of the native frame `depth`.
+std::uint32_t Weaver::calls_outside(std::uint32_t depth) const {
+  std::uint32_t call = 0;
+  while (call < call_count_ && calls_[call].depth < depth) ++call;
+  return call;
+}
+
+// The calls from number `from` on, their native frames not found yet.
+void Weaver::take_calls(std::uint32_t frames, std::uint32_t from) {
+  call_count_ = from;
+  for (std::uint32_t i = from == 0 ? 0 : calls_[from - 1].end; i < frames; ++i) {
+    if (frames_[i].call != kInsideCall) calls_[call_count_++] = {frames_[i].call, i, i, kUnplaced};
+    if (call_count_ > from) calls_[call_count_ - 1].end = i + 1;
   }
-  return chain.calls;
 }
 
 std::uint32_t Weaver::row_of(const PythonRuntime& runtime, const PythonFrame& frame, std::uint64_t print) {
@@ -108,10 +105,10 @@ std::uint32_t Weaver::row_of(const PythonRuntime& runtime, const PythonFrame& fr
 
 // A frame that only went on to another instruction has the code object that it had: a frame holds it. Of the last
 // stack's frames, the outermost `comparable` ones are there.
-void Weaver::take_frames(const PythonRuntime& runtime, const PythonChainRead& chain, std::uint32_t equal,
+void Weaver::take_frames(const PythonRuntime& runtime, std::uint32_t frames, std::uint32_t equal,
                          std::uint32_t comparable) {
-  for (std::uint32_t i = equal; i < chain.frames; ++i) {
-    const PythonFrame& frame = read_frames_[chain.frames - 1 - i];
+  for (std::uint32_t i = equal; i < frames; ++i) {
+    const PythonFrame& frame = read_frames_[frames - 1 - i];
     const PythonFrame& last = frames_[i];
     const bool goes_on =
         i < comparable && ((last.frame ^ frame.frame) | (last.code ^ frame.code) | (last.print ^ frame.print)) == 0;
@@ -145,8 +142,9 @@ std::uint32_t Weaver::weave_from(const PythonRuntime& runtime, const Native& nat
     if (kept == at && at < old_total && woven_[at] == row) ++kept;
     woven_[at++] = row;
   };
-  for (std::uint32_t depth = from; depth < native.depth; ++depth) {
-    if (is_executed_by(runtime, native, depth, call) && calls_[call].first < calls_[call].end) {
+  std::uint32_t depth = from;
+  for (; depth < native.depth && call < call_count_; ++depth) {
+    if (is_executed_by(runtime, native, depth, call)) {
       Call& executed = calls_[call++];
       executed.depth = depth;
       for (std::uint32_t i = executed.first; i < executed.end; ++i) put(rows_[i]);
@@ -155,49 +153,76 @@ std::uint32_t Weaver::weave_from(const PythonRuntime& runtime, const Native& nat
     }
     woven_end_[depth] = at;
   }
+  for (; depth < native.depth; ++depth) {  // inside the innermost call
+    put(native.stored[depth].rule.row());
+    woven_end_[depth] = at;
+  }
   total_ = at;
   return kept;
 }
 
-// What the event gets: rows from the innermost on.
-Capture Weaver::finish(const Capture& native, std::uint32_t kept) {
+// What the event gets: rows from the innermost on. Member by member: a copy of 16 bytes at once waits for the stores.
+void Weaver::finish(std::uint32_t kept, Capture& capture) {
   const std::uint32_t shown = total_ - (dropped_ < total_ ? dropped_ : total_);
   if (shown > kMost || (dropped_ != 0 && shown < kFewestWhenTruncated)) {
     dropped_ = total_ > kMost ? total_ - kKeptWhenTruncated : 0;
     kept = 0;
   }
   // Without native frames in common, the reader may have lost sight of what was woven before.
-  const std::uint32_t reported = native.kept == 0 || kept < dropped_ ? 0 : kept - dropped_;
+  const std::uint32_t reported = capture.kept == 0 || kept < dropped_ ? 0 : kept - dropped_;
   const std::uint32_t depth = total_ - dropped_;
   const std::uint32_t fresh = depth - reported;
   for (std::uint32_t i = 0; i < fresh; ++i) out_[i] = woven_[total_ - 1 - i];
-  return {reported, fresh, out_, depth, native.truncated || dropped_ != 0, native.complete};
+  capture.kept = reported;
+  capture.fresh = fresh;
+  capture.rows = out_;
+  capture.depth = depth;
+  if (dropped_ != 0) capture.truncated = true;
+}
+
+// Of a chain that isn't the last one: takes its frames and its calls from number `call` on. `from` becomes the
+// outermost native frame that has to be woven anew.
+void Weaver::take_changed(const PythonRuntime& runtime, const PythonChainRead& chain, std::uint32_t& from,
+                          std::uint32_t& call) {
+  const std::uint32_t frames = chain.known + chain.frames;
+  const std::uint32_t equal = equal_frames(chain);
+  from = first_changed(equal, from);
+  call = calls_outside(from);
+  const std::uint32_t comparable = chain.end == ChainEnd::Cut || was_cut_ ? 0 : frame_count_;
+  forget();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  take_frames(runtime, frames, equal, comparable);
+  take_calls(frames, call);
 }
 
 bool Weaver::weave(const PythonRuntime& runtime, std::uint64_t thread_state, const StoredFrame* stored,
                    Capture& capture) {
-  const Capture native = capture;
   const PythonChainRead chain = read(runtime, thread_state);
-  if (chain.is_wrong) return false;
-  const std::uint32_t equal = equal_frames(chain);
-  std::uint32_t from = first_changed(chain, equal, native.kept);
-  if (runtime.layout.chain == PythonChain::Objects) from = 0;  // which native frames count isn't known one by one
-  std::uint32_t call = 0;
-  while (from > 0 && call < call_count_ && calls_[call].depth < from) ++call;
+  if (chain.end == ChainEnd::Wrong) return false;
+  const Native native{stored, capture.depth};
   const std::uint32_t old_total = total_;
   const std::uint32_t old_dropped = dropped_;
-  const std::uint32_t comparable = chain.is_cut || was_cut_ ? 0 : frame_count_;
-  forget();  // a longjmp out of a signal handler from here on leaves an empty, valid state
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  take_frames(runtime, chain, equal, comparable);
-  call_count_ = take_calls(chain, call);
-  const std::uint32_t kept = weave_from(runtime, {stored, native.depth}, from, call, old_total);
+  const std::uint32_t old_frames = frame_count_;
+  const std::uint32_t old_calls = call_count_;
+  std::uint32_t from = capture.kept < depth_ ? capture.kept : depth_;
+  if (runtime.layout.chain == PythonChain::Objects) from = 0;  // which native frames count isn't known one by one
+  std::uint32_t call = calls_outside(from);
+  // A longjmp out of a signal handler from forget() on leaves an empty, valid state.
+  if (chain.frames != 0 || chain.known != old_frames) {
+    take_changed(runtime, chain, from, call);
+  } else {
+    forget();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    for (std::uint32_t i = call; i < old_calls; ++i) calls_[i].depth = kUnplaced;
+    call_count_ = old_calls;
+  }
+  const std::uint32_t kept = weave_from(runtime, native, from, call, old_total);
   dropped_ = old_dropped;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  was_cut_ = chain.is_cut;
-  frame_count_ = chain.frames;
+  was_cut_ = chain.end == ChainEnd::Cut;
+  frame_count_ = chain.known + chain.frames;
   depth_ = native.depth;
-  capture = finish(native, kept);
+  finish(kept, capture);
   return true;
 }
 

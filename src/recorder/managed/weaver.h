@@ -2,8 +2,8 @@
 // by the Python frames that it executes.
 //
 // A stack woven before is kept as far as it's the same: from a native frame or a Python frame on that changed, it is
-// woven again. All Python frames are compared with those of the last stack (a nanosecond or two each), because a caller
-// may have gone on to another line without any change of the native stack.
+// woven again. All Python frames are compared with those of the last stack (some 25 instructions each), because a
+// caller may have gone on to another line without any change of the native stack.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -29,7 +29,7 @@ class Weaver {
   static constexpr std::uint32_t kUnplaced = ~0u;
 
   struct Call {
-    std::uint64_t word;
+    std::uint64_t word;   // see PythonFrame
     std::uint32_t first;  // its Python frames are frames_[first, end)
     std::uint32_t end;
     std::uint32_t depth;  // of its native frame
@@ -48,15 +48,17 @@ class Weaver {
   void forget() { frame_count_ = call_count_ = depth_ = total_ = dropped_ = 0; }
   PythonChainRead read(const PythonRuntime& runtime, std::uint64_t thread_state);
   std::uint32_t equal_frames(const PythonChainRead& chain) const;
-  std::uint32_t first_changed(const PythonChainRead& chain, std::uint32_t equal, std::uint32_t native_kept) const;
-  std::uint32_t take_calls(const PythonChainRead& chain, std::uint32_t from);
-  void take_frames(const PythonRuntime& runtime, const PythonChainRead& chain, std::uint32_t equal,
-                   std::uint32_t comparable);
+  std::uint32_t first_changed(std::uint32_t equal, std::uint32_t from) const;
+  std::uint32_t calls_outside(std::uint32_t depth) const;
+  void take_changed(const PythonRuntime& runtime, const PythonChainRead& chain, std::uint32_t& from,
+                    std::uint32_t& call);
+  void take_frames(const PythonRuntime& runtime, std::uint32_t frames, std::uint32_t equal, std::uint32_t comparable);
+  void take_calls(std::uint32_t frames, std::uint32_t from);
   std::uint32_t row_of(const PythonRuntime& runtime, const PythonFrame& frame, std::uint64_t print);
   std::uint32_t weave_from(const PythonRuntime& runtime, const Native& native, std::uint32_t from, std::uint32_t call,
                            std::uint32_t old_total);
   bool is_executed_by(const PythonRuntime& runtime, const Native& native, std::uint32_t depth, std::uint32_t& call);
-  Capture finish(const Capture& native, std::uint32_t kept);
+  void finish(std::uint32_t kept, Capture& capture);
 
   // Of the last stack, the outermost first.
   std::uint32_t frame_count_;
@@ -73,7 +75,6 @@ class Weaver {
   std::uint32_t woven_end_[kMost + 1];  // by native depth: rows up to and with that frame
 
   PythonFrame read_frames_[kMost];  // the innermost first
-  PythonCall read_calls_[kMost];
   std::uint32_t out_[kMost + 1];
   KnownRow known_[kInnerCalls];
 };

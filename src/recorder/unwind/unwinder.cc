@@ -395,7 +395,7 @@ __attribute__((noinline)) TARE_REALIGNED Capture Unwinder::capture_woven(const S
     weaver_ = static_cast<Weaver*>(reserve_zeroed(sizeof(Weaver)));
     if (weaver_ == nullptr) return capture;
   }
-  if (!weaver_->weave(runtime, thread_state, state.stored, capture)) return this->capture(start);
+  if (!weaver_->weave(runtime, thread_state, state.stored, capture)) capture = this->capture(start);
   return capture;
 }
 
