@@ -287,6 +287,37 @@ def test_an_out_of_memory_kill_is_stated(tare: Tare, folder: Path, small_group: 
     assert "remember" in json.dumps(end["growth"]["sites"][0]["stack"])
 
 
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 8 MiB, for tests that may mount one."""
+    made = tmp_path / "disk"
+    made.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", made], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted: {done.stderr}")
+    yield made
+    subprocess.run(["umount", "-l", made], check=True)
+
+
+def test_a_full_disk_costs_the_oldest_snapshots(tare: Tare, small_disk: Path) -> None:
+    with growing(small_disk) as program, watching(tare, small_disk, "--every", "100ms") as watcher:
+        for _ in range(5):
+            count = len(snapshots(small_disk))
+            grow(program, 1)
+            until(lambda count=count: len(snapshots(small_disk)) > count, "one more snapshot")  # type: ignore[misc]
+        oldest = snapshots(small_disk)[0]
+        free = os.statvfs(small_disk).f_bavail * 4096
+        (small_disk / "other").write_bytes(bytes(free - 300_000))  # less than a twentieth is left
+        grow(program, 1)
+        until(lambda: not oldest.exists(), "the oldest snapshot goes")
+        watcher.terminate()
+        _, lines = watcher.communicate(timeout=60)
+        assert "No space left on device, even without the oldest snapshots: free some" in lines
+        grow(program, 1)  # it runs on
+        now = tare("report", f"{small_disk}/{program.pid}.0.watch")
+        assert now.returncode == 0 and "remember" in now.stdout, now.stderr
+
+
 @pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server isn't installed")
 def test_redis(tare: Tare, folder: Path) -> None:
     """Loaded, watched, compared over time, and killed."""

@@ -50,7 +50,7 @@ class ExactRecordings:
         ]
         try:
             self._running = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
             )
         except OSError as error:
             return [f"no exact recording of process {visible_pid}: {error.strerror}"]
@@ -66,6 +66,7 @@ class ExactRecordings:
         if status is None:
             self._running.kill()
             self._running.wait()
+        lines = self._lines()
         self._running = None
         if status == 0:
             try:
@@ -73,11 +74,22 @@ class ExactRecordings:
                 return []
             except OSError as error:
                 return [f"{store.shown}/{self._name}: {error.strerror}"]
-        why = "it didn't end in time" if status is None else f"`tare attach` ended with status {status}"
+        why = "it didn't end in time" if status is None else lines or f"`tare attach` ended with status {status}"
         return [f"no exact recording of process {self._pid}: {why}"]
 
+    def _lines(self) -> str:
+        """The first line that it printed. It prints few, so that they fit into the pipe."""
+        stream = self._running.stderr if self._running else None
+        if stream is None:
+            return ""
+        os.set_blocking(stream.fileno(), False)  # a child of it may have the pipe, too
+        with stream:
+            text = (stream.read(4096) or b"").decode("utf-8", "replace")
+        return text.partition("\n")[0].removeprefix("tare: ")
+
     def stop(self) -> None:
-        """At the watcher's end: the recording detaches and its program runs on."""
+        """At the watcher's end: the recording detaches and its program runs on. The next watcher deletes what it wrote."""
         if self._running is not None:
             self._running.terminate()
+            self._running.wait()
             self._running = None

@@ -54,6 +54,7 @@ class Loop:
                     self._last_round_s = self._clock.monotonic_s()
                     next_s = self._last_round_s + pause_s(self._poll_s, self._last_round_s - now_s)
                 self._wait(next_s)
+        self._watcher.close()
         if self._server is not None:
             self._server.close()
         self._selector.close()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 TEMPORARY = ".new-"  # .new-PID-NUMBER
 _STALE_S = 3600  # a temporary file of a process in another container
 _MOST_DELETED = 16  # on a full disk, for one snapshot
+_RESERVE = 16 << 20  # bytes of the file system that snapshots leave free
+_RESERVE_PART = 20  # or that part of a small one
 NOTE = ".note"
 
 
@@ -88,6 +90,8 @@ class Store:
     def _add(self, name: str, write: Callable[[str], None], note: bytes | None) -> None:
         self._written += 1
         temporary = f"{TEMPORARY}{os.getpid()}-{self._written}"
+        if not self._has_room():
+            raise TareError(IO, f"{self.shown}: {os.strerror(errno.ENOSPC)}")
         try:
             write(f"/proc/self/fd/{self.fd}/{temporary}")
             if note is not None:  # before the snapshot: a snapshot that is there has its note
@@ -135,6 +139,11 @@ class Store:
         gone = {each.name for each in snapshots.surplus(listed, now_ms, limits)}
         self.delete(gone)
         return [each for each in listed if each.name not in gone]
+
+    def _has_room(self) -> bool:
+        """Recorders stop for good if their files can't grow, so that snapshots leave them room."""
+        system = os.statvfs(self.fd)
+        return system.f_bavail * system.f_frsize >= min(_RESERVE, system.f_blocks * system.f_frsize // _RESERVE_PART)
 
     def is_full(self, error: TareError) -> bool:
         return any(os.strerror(number) in error.message for number in (errno.ENOSPC, errno.EDQUOT))

@@ -141,6 +141,10 @@ class Watcher:
         own = Own(self.taken, self.triggers.fired, self.failures, len(self.kept), size, self.rounds)
         return rows, own
 
+    def close(self) -> None:
+        if self._exact is not None:
+            self._exact.stop()
+
     @property
     def living(self) -> int:
         """Processes that still record."""
@@ -248,7 +252,7 @@ class Watcher:
 
     def _trigger(self, each: Watched, name: str) -> None:
         self._snapshot(each, name)
-        if self._exact is not None and each.visible_pid:
+        if self._exact is not None and each.visible_pid and not each.facts.stopped:
             for line in self._exact.start(each.visible_pid, each.facts, self._store, self._clock):
                 self._fail(line)
 
@@ -296,9 +300,11 @@ class Watcher:
         name = self._snapshot(each, reason, notes.packed(note))
         if name and reason == "killed":
             because = {oom.YES: "by the out-of-memory killer", oom.LIKELY: "probably by the out-of-memory killer"}
-            how = because.get(verdict.verdict, "or crashed")
+            how = f"was killed {because.get(verdict.verdict, 'or crashed')}"
+            if facts.stopped and verdict.verdict not in because:
+                how = "has ended"
             self._say(
-                f"{facts.program} (process {facts.process_id}) was killed {how}: see `tare report {self._store.shown}/{name}`"
+                f"{facts.program} (process {facts.process_id}) {how}: see `tare report {self._store.shown}/{name}`"
             )
         return name
 

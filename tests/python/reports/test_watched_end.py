@@ -75,6 +75,18 @@ def test_other_ends(tmp_path: Path, verdict: Verdict, begins: str, has: str) -> 
     assert how.startswith(begins) and has in how
 
 
+def test_a_recorder_that_had_stopped_before(tmp_path: Path) -> None:
+    """It doesn't delete the file at an exit in order, so that the file shows no kill."""
+    made = note(Verdict("no", GROUP, 2, 2), stopped="the file system was full")
+    assert sentences(tmp_path, made)[0].startswith(
+        "the process has ended, perhaps in order: its recorder had stopped before, because the file system was full; it was no"
+    )
+    assert sentences(tmp_path, made._replace(oom=Verdict("yes", GROUP, 2, 3)))[0].startswith(
+        "the process was killed by the out"
+    )
+    assert sentences(tmp_path, made._replace(signal=9))[0].startswith("the process was killed by a signal or crashed")
+
+
 def test_silence_and_an_ordinary_end(tmp_path: Path) -> None:
     (line,) = sentences(tmp_path, note(Verdict("unknown"), reason="silent"))
     assert "may be idle, or it was killed" in line

@@ -71,6 +71,24 @@ def test_a_disk_that_stays_full_is_stated(tmp_path: Path) -> None:
     assert len(store.listed()) == 39 - 16  # not all of the history, for nothing
 
 
+def test_room_is_left_for_the_recorders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their files are sparse: a recorder whose file can't grow stops for good."""
+    store = store_in(tmp_path / "s")
+    for age_s in (300, 200, 100):
+        store.add(name(age_s), lambda out: Path(out).write_text("x") and None, None, NOW)
+    real = os.statvfs(tmp_path)
+    free = {3: 10 << 20, 2: 12 << 20, 1: 17 << 20}  # by the number of snapshots
+
+    def statvfs(_fd: int) -> os.statvfs_result:
+        fields = list(real)
+        fields[1], fields[2], fields[4] = 4096, 1 << 20, free[len(list((tmp_path / "s").glob("*.tare")))] // 4096
+        return os.statvfs_result(fields)
+
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    assert store.add(name(0), lambda out: Path(out).write_text("x") and None, None, NOW) == 2
+    assert sorted(path.name for path in (tmp_path / "s").iterdir()) == sorted([name(100), name(0)])
+
+
 def test_other_failures_delete_nothing(tmp_path: Path) -> None:
     store = store_in(tmp_path / "s")
     store.add(name(9), lambda out: Path(out).write_text("x") and None, None, NOW)

@@ -31,10 +31,7 @@ def watched_end(recording: Recording) -> list[str]:
         return [
             "the process isn't visible to the watcher, and wrote nothing for a while: it may be idle, or it was killed"
         ]
-    lines = [_how(note), _heap(note)]
-    if note.stopped:
-        lines.append(f"the recorder had stopped before: {note.stopped}")
-    return lines
+    return [_how(note), _heap(note)]
 
 
 def _how(note: Note) -> str:
@@ -55,6 +52,8 @@ def _how(note: Note) -> str:
         others = f", in which {verdict.deaths} watched processes ended" if verdict.deaths > 1 else ""
         return f"the process was probably killed by the out-of-memory killer{by_signal}: {counted}{others}{limit}"
     ended = f"the process was killed by a signal or crashed{by_signal}"
+    if note.stopped and not note.signal:  # the recorder deletes the file at an exit only while it records
+        ended = f"the process has ended, perhaps in order: its recorder had stopped before, because {note.stopped}"
     if verdict.verdict == oom.NO:
         return f"{ended}; it was no out-of-memory kill: {counted}"
     if counted:
