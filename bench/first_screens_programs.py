@@ -138,6 +138,7 @@ def unseen_inputs(folder: Path) -> None:
 PREPARE: list[Callable[[Path], None]] = [package_list, grammar, graph, scripts, documents, unseen_inputs]
 
 
+# Of the unseen programs, re2c renames its output: run by root, it would replace /dev/null by a file.
 def programs() -> list[Program]:
     def of(name: str, novelty: str, command: str, description: str, version: str = "--version") -> Program:
         words = command.split(" ")
@@ -180,14 +181,14 @@ def programs() -> list[Program]:
         of("w3m", "unseen", "w3m -dump bash.html", "300 KB of HTML", "-version"),
         of("lynx", "unseen", "lynx -dump bash.html", "the same"),
         of("aspell", "unseen", "aspell -l en dump master", "its dictionary"),
-        of("qpdf", "unseen", "qpdf --object-streams=generate bash.pdf /dev/null", "the manual of bash as PDF"),
+        of("qpdf", "unseen", "qpdf --object-streams=generate bash.pdf out", "the manual of bash as PDF"),
         of("rsync", "unseen", "rsync -an /usr/include/ empty/", "names of /usr/include"),
-        of("mutool", "unseen", "mutool draw -q -F text -o /dev/null bash.pdf", "the manual of bash as PDF", "-v"),
-        of("astyle", "unseen", "astyle -q --style=gnu --stdin=headers.h --stdout=/dev/null", "C headers"),
-        of("re2c", "unseen", "re2c -o /dev/null words.re", "a scanner of 300 words"),
-        of("rsvg-convert", "unseen", "rsvg-convert -o /dev/null graph.svg", "the graph of dot as SVG"),
+        of("mutool", "unseen", "mutool draw -q -F text -o out bash.pdf", "the manual of bash as PDF", "-v"),
+        of("astyle", "unseen", "astyle -q --style=gnu --stdin=headers.h --stdout=out", "C headers"),
+        of("re2c", "unseen", "re2c -o out words.re", "a scanner of 300 words"),
+        of("rsvg-convert", "unseen", "rsvg-convert -o out graph.svg", "the graph of dot as SVG"),
         of("objdump", "unseen", "objdump -d -C /usr/bin/bash", "the code of bash"),
-        of("ld", "unseen", "ld -r -o /dev/null --whole-archive /usr/lib/x86_64-linux-gnu/libc.a", "all objects of libc.a"),
-        of("byacc", "unseen", "byacc -o /dev/null grammar.y", "a grammar of 300 rules", "-V"),
+        of("ld", "unseen", "ld -r -o out --whole-archive /usr/lib/x86_64-linux-gnu/libc.a", "all objects of libc.a"),
+        of("byacc", "unseen", "byacc -o out grammar.y", "a grammar of 300 rules", "-V"),
         of("lua", "unseen", "lua5.4 fields.lua", "fields of the package list in tables", "-v"),
     ]  # fmt: skip
