@@ -88,6 +88,12 @@ class Results:
         if whole:
             self.write_section(body)
 
+    def section(self) -> str:
+        """This bench's part of bench/RESULTS.md; empty: none yet."""
+        text = (ROOT / "bench/RESULTS.md").read_text()
+        _, found, rest = text.partition(f"<!-- {self.bench}: begin -->")
+        return rest.split(f"<!-- {self.bench}: end -->")[0] if found else ""
+
     def write_section(self, body: str) -> Path:
         """Replaces this bench's part of bench/RESULTS.md, and leaves the other benches' parts as they are."""
         file = ROOT / "bench/RESULTS.md"

@@ -222,7 +222,7 @@ class Recording:
         found = [self._bounded(each, lens) for each in found]
         if has_doubts(lens.name):
             frames, program = self.finding_frames(found), self.process["exe"] or ""
-            found = [doubted(each, frame.module, program) for each, frame in zip(found, frames, strict=True)]
+            found = [doubted(each, frame, program) for each, frame in zip(found, frames, strict=True)]
         return [each._replace(partner=named[each.partner_row]) if each.partner_row in named else each for each in found]
 
     def _bounded(self, finding: Finding, lens: Lens) -> Finding:

@@ -42,6 +42,8 @@ class Worth(NamedTuple):
     is_bound: bool = (
         False  # gain_peak_bytes is all that was resident of the blocks: the rest was never touched, or swapped out
     )
+    peak_at_least: bool = False  # the gain is a lower bound
+    cpu_at_least: bool = False
 
 
 class Whole(NamedTuple):
@@ -107,6 +109,7 @@ def worth_of(recording: Recording, finding: Finding, whole: Whole, by: str = "si
         parts.append(f"{human_bytes(saving.untouched_bytes)} more were never touched and return no RSS")
     exact_peak = saving.exact and finding.samples is None
     worth = _within(whole, Worth(saving.peak_bytes, None, exact_peak, saving.effort, "; ".join(parts)))
+    worth = worth._replace(peak_at_least=(finding.at_least or saving.peak_at_least) and not worth.is_bound)
     pages = (worth.gain_peak_bytes or 0.0) / prices.PAGE_BYTES if saving.faults else 0.0
     calls = saving.calls or saving.frees or saving.reallocs or saving.moving_reallocs
     if not (calls or saving.copied_bytes or saving.maps or pages >= 1):
@@ -114,7 +117,7 @@ def worth_of(recording: Recording, finding: Finding, whole: Whole, by: str = "si
     site = finding.site_id if by == "site_id" else finding.site_location_id
     cpu_ns, why_cpu = _cpu(finding, lambda: recording.prices.of(site, by, saving.timed), pages)
     evidence = f"{worth.evidence}; {why_cpu}" if worth.evidence else why_cpu
-    return worth._replace(gain_cpu_ns=cpu_ns, evidence=evidence)
+    return worth._replace(gain_cpu_ns=cpu_ns, evidence=evidence, cpu_at_least=saving.cpu_at_least)
 
 
 def _within(whole: Whole, worth: Worth) -> Worth:
@@ -149,12 +152,16 @@ def _cpu(finding: Finding, price_of: Callable[[], Price], pages: float) -> tuple
         ns += saving.copied_bytes * prices.COPY_NS_A_BYTE
         parts.append(f"{human_bytes(saving.copied_bytes)} copied at {1 / prices.COPY_NS_A_BYTE:.2g} GB/s")
     if saving.maps:
-        ns += saving.maps * (prices.MAP_NS + prices.PAGE_FAULT_NS)
-        each = call_duration(prices.MAP_NS + prices.PAGE_FAULT_NS)
+        ns += saving.maps * (prices.MAP_NS + prices.PAGE_NS)
+        each = call_duration(prices.MAP_NS + prices.PAGE_NS)
         parts.append(f"{human_count(saving.maps)} mappings at {each} with one page fault each (a bench)")
     if pages >= 1:
-        ns += pages * prices.PAGE_FAULT_NS
-        parts.append(f"{human_count(pages)} first writes to pages at {call_duration(prices.PAGE_FAULT_NS)} (a bench)")
+        ns += pages * prices.PAGE_NS
+        parts.append(
+            f"{human_count(pages)} first writes to pages, with their release, at {call_duration(prices.PAGE_NS)} (a bench)"
+        )
+    if saving.cpu_at_least:
+        parts.append("without the cache misses of the program's own reads, which the calls don't show")
     return ns, ", ".join(parts)
 
 
@@ -192,15 +199,18 @@ def merged(whole: Whole, found: Sequence[tuple[Lens, Finding, Worth]]) -> Entry:
         peak = max(granted, *peaks.values())
     others = sorted((each for each in found if each is not lead), key=lambda each: -whole.score(each[2]))
     counted = [each for each in found if each[2].gain_peak_bytes]
+    most = max(cpus, key=lambda name: cpus[name], default=None)
     worth = lead[2]._replace(
         gain_peak_bytes=peak,
-        gain_cpu_ns=max(cpus.values()) if cpus else None,
+        gain_cpu_ns=None if most is None else cpus[most],
+        cpu_at_least=any(each.cpu_at_least for lens, _, each in found if lens.name == most),
         peak_exact=all(each[2].peak_exact for each in counted),
         evidence="; ".join(
             dict.fromkeys(part for each in (lead, *others) for part in each[2].evidence.split("; ") if part)
         ),
     )
     worth = _within(whole, worth._replace(is_bound=any(each[2].is_bound for each in counted)))
+    worth = worth._replace(peak_at_least=worth.peak_at_least and not worth.is_bound)
     return Entry(lead[0], lead[1], tuple(dict.fromkeys(each[0].name for each in (lead, *others))), worth)
 
 

@@ -74,7 +74,8 @@ shaped as (
          sum(case when kind = 'peak' then copies else 0 end) as copies,
          sum(case when kind = 'peak' then contents else 0 end) as contents,
          sum(case when content_class = 'text' then bytes else 0 end) as text_bytes,
-         sum(bytes) as all_bytes, max(requested_bytes) as requested_bytes, max(is_known) as is_known
+         sum(bytes) as all_bytes, max(requested_bytes) as requested_bytes,
+         min(case when content_class = 'text' then requested_bytes end) as least_text_bytes, max(is_known) as is_known
   from doubled group by size_id
 ),
 scaled as (
@@ -88,7 +89,7 @@ select d.size_id, d.stack_id, d.copies as blocks,
        greatest(least(d.at_peak, z.gross_peak), least(d.bytes_end, z.gross_end)) as bytes_total,
        case when z.gross_peak > 0 then z.byte_ns * least(1, d.at_peak / z.gross_peak) else 0 end as byte_ns,
        z.total_blocks as calls, d.copies, d.contents, d.text_bytes, d.all_bytes, d.requested_bytes, d.bytes_peak as seen_peak,
-       d.estimated
+       d.estimated, d.least_text_bytes
 from scaled d
 join (select size_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, byte_ns from site_sizes) z
@@ -132,6 +133,15 @@ def _is_alike(evidence: Evidence) -> bool:
     return bool(evidence["copies"] >= _ALIKE and round(evidence["contents"]) <= 1)
 
 
+# std::string has texts of up to 15 bytes inside (libstdc++), and longer ones with a NUL in a block.
+_LEAST_LONG_BYTES = 17
+
+
+def _is_long_text(evidence: Evidence) -> bool:
+    text = evidence["text_bytes"] >= 0.5 * evidence["all_bytes"]
+    return bool(text and (evidence["least_text_bytes"] or 0) >= _LEAST_LONG_BYTES)
+
+
 def _advise(evidence: Evidence) -> Advice:
     copies, contents = evidence["copies"], max(1.0, round(evidence["contents"]))
     text = evidence["text_bytes"] >= 0.5 * evidence["all_bytes"]
@@ -159,7 +169,9 @@ def _advise(evidence: Evidence) -> Advice:
 def _saves(evidence: Evidence) -> Saving:
     if _is_alike(evidence):
         return Saving("a design", None)
-    return Saving("a design", evidence["bytes_peak"], exact=evidence["estimated"] == 0)
+    return Saving(
+        "a design", evidence["bytes_peak"], exact=evidence["estimated"] == 0, long_texts=_is_long_text(evidence)
+    )
 
 
 LENS = Lens(
@@ -170,7 +182,8 @@ LENS = Lens(
     "text, at least 64 surplus blocks, because a few equal ones are scratch buffers",
     false_positives="Buffers that are equal only at the time of the snapshot, and objects without pointers that are changed in "
     "place later. If fewer than 80 % of a kind's copies in the snapshot are copies at their end, none counts. "
-    "Blocks with pointers into the heap and blocks of zeros aren't counted.",
+    "Blocks with pointers into the heap and blocks of zeros aren't counted. The objects of std::string that shrink to pointers aren't counted either, so that "
+    "the gain of long C++ texts is a lower bound.",
     remedy="Store each content once, and share it: interned strings, shared immutable buffers. Library: AtomTable for strings, Bytes for others.",
     weight="tare",
     sampling="unavailable",
@@ -179,7 +192,7 @@ LENS = Lens(
     evidence={
         name: f"sum({name})" for name in ("copies", "contents", "text_bytes", "all_bytes", "seen_peak", "estimated")
     }
-    | {"requested_bytes": "max_by(requested_bytes, all_bytes)"},
+    | {"requested_bytes": "max_by(requested_bytes, all_bytes)", "least_text_bytes": "min(least_text_bytes)"},
     shown="(bytes_peak >= greatest(4096, 0.005 * $gross_peak) or bytes_end >= greatest(4096, 0.005 * $gross_end))"
     " and (copies - contents >= 64 or text_bytes >= 0.5 * all_bytes)",
     order="bytes_peak, bytes_end",

@@ -26,6 +26,8 @@ UNSEEN_BYTES = 3072 * 4096
 # that the snapshot at the exit dates are judged at the time of the peak, too (`aged`): they lived then, and had lain unchanged for long.
 # Bytes that were never written are the lens unwritten's: without the recorder, most are on pages that were never touched, so that freeing
 # them returns no RSS. memcached has 832 KiB of such buffers, one for each thread.
+# What the program read or wrote between the last two snapshots, it needs: the gain is the share of the unchanged bytes that the kernel saw untouched. Of guide
+# pair 11, that is 16.0 of 18.9 MiB, and building the pictures when they are shown returned 15.5 MiB.
 _CLAIMS = f"""
 with {USED},
 {HAD},
@@ -90,6 +92,8 @@ select s.size_id, s.stack_id, s.peak_still as blocks,
        s.peak_held, s.end_held, s.idle_ns,
        case when s.end_still > 0 and u.still_bytes > 0 and u.untouched_bytes is not null
             then greatest(0, least(1, 1.0 * (u.untouched_bytes - {UNSEEN_BYTES}) / u.still_bytes)) else 0 end as unread,
+       case when s.end_still > 0 and u.still_bytes > 0 and u.untouched_bytes is not null
+            then greatest(0, least(1, 1.0 * u.untouched_bytes / u.still_bytes)) else 1 end as idle_share,
        case when s.end_still > 0 then z.total_blocks - z.end_blocks else 0 end as gone,
        case when w.begin_ns > p.time_ns and w.held_bytes < {LEAST_HELD} * p.gross_bytes then 1 else 0 end as torn_down
 from scaled s join peak p on 1 = 1 left join watched w on 1 = 1
@@ -134,11 +138,16 @@ def _advise(evidence: Evidence) -> Advice:
     kept, gone = evidence["kept"], evidence["gone"]
     if not kept:
         return Advice("Nothing to do: none of these was unchanged for long", "low")
-    returned = max(evidence["bytes_peak"], evidence["bytes_end"])
+    returned = max(evidence["bytes_peak"], evidence["bytes_end"]) * evidence["idle_share"]
+    touched = (
+        ". The rest was read or written after the last snapshot but one"
+        if round(100 * evidence["idle_share"]) < 100
+        else ""
+    )
     unread = evidence["unread"] or 0.0
     if unread >= _LEAST_UNREAD:
         return Advice(
-            f"{CHANGE}: {_seen(evidence)}; saves up to {human_bytes(returned)}. The kernel reports that at least "
+            f"{CHANGE}: {_seen(evidence)}; saves up to {human_bytes(returned)}{touched}. The kernel reports that at least "
             f"{percent(unread, 1, 0)} of the unchanged bytes weren't read either between the last two snapshots",
             "high" if unread >= LEAST_SURE else "medium",
             change=_DROPPED,
@@ -149,7 +158,9 @@ def _advise(evidence: Evidence) -> Advice:
         else "no block of this site was freed meanwhile: check which code reads them, and build them on first use"
     )
     # Nothing shows that they weren't read. Rows of redis and shared keys of Perl were named here while the number of freed blocks counted.
-    return Advice(f"{CHANGE}: {_seen(evidence)}; saves up to {human_bytes(returned)}; {reused}", "low", change=_DROPPED)
+    return Advice(
+        f"{CHANGE}: {_seen(evidence)}; saves up to {human_bytes(returned)}{touched}; {reused}", "low", change=_DROPPED
+    )
 
 
 def _saves(evidence: Evidence) -> Saving:
@@ -158,7 +169,7 @@ def _saves(evidence: Evidence) -> Saving:
     if evidence["torn_down"] and (evidence["unread"] or 0.0) >= _LEAST_UNREAD:
         return Saving("one function", None, exact=False)
     is_idle = 2 * evidence["peak_still"] >= evidence["peak_held"]
-    return Saving("one function", evidence["bytes_peak"] if is_idle else 0.0, exact=False)
+    return Saving("one function", evidence["bytes_peak"] * evidence["idle_share"] if is_idle else 0.0, exact=False)
 
 
 LENS = Lens(
@@ -171,7 +182,8 @@ LENS = Lens(
     "kept whole",
     false_positives="Tables, texts and trees that are built once and only read are unchanged too. So these bytes don't count as "
     "tare. The confidence is high only if the kernel reports that half as much of the heap (medium: a quarter) was neither read nor "
-    "written since the last snapshot. If less than half of the peak was left by then, the gain at the peak is unknown. Writing the same value again isn't noticed. Times have the resolution of "
+    "written since the last snapshot. If less than half of the peak was left by then, the gain at the peak is unknown. As large a share as was read or written since counts as needed, and isn't "
+    "part of the gain. Writing the same value again isn't noticed. Times have the resolution of "
     "snapshots: at candidates for the peak, on request, and at the exit.",
     remedy="Free unused blocks, limit the cache, empty it under memory pressure, or build on first use.",
     weight="potential",
@@ -179,7 +191,12 @@ LENS = Lens(
     tables=("site_sizes", "snapshots", "snapshot_sizes", "resident", "process"),
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in ("kept", "peak_still", "end_still", "peak_held", "end_held", "gone")}
-    | {"idle_ns": "min(idle_ns)", "unread": "max(unread)", "torn_down": "max(torn_down)"},
+    | {
+        "idle_ns": "min(idle_ns)",
+        "unread": "max(unread)",
+        "idle_share": "min(idle_share)",
+        "torn_down": "max(torn_down)",
+    },
     shown="(bytes_peak >= greatest(65536, 0.01 * $gross_peak) and peak_still >= 0.9 * peak_held)"
     " or (bytes_end >= greatest(65536, 0.01 * $gross_end) and end_still >= 0.9 * end_held)",
     order="bytes_end, bytes_peak, byte_ns",

@@ -40,7 +40,9 @@ def _advise(evidence: Evidence) -> Advice:
 
 
 def _saves(evidence: Evidence) -> Saving:
-    return Saving("a type", evidence["bytes_peak"], exact=evidence["certainty"] == "high", faults=True)
+    return Saving(
+        "a type", evidence["bytes_peak"], exact=evidence["certainty"] == "high", faults=True, cpu_at_least=True
+    )
 
 
 LENS = Lens(

@@ -31,6 +31,9 @@ class Saving(NamedTuple):
     moving_reallocs: float = 0.0  # beside those; their copies are in copied_bytes
     timed: Timed | None = None  # of the finding's calls, where the lens has read them
     untouched_bytes: float = 0.0  # at the peak, on pages that the program never touched: they were never resident
+    peak_at_least: bool = False  # the remedy returns more than peak_bytes, by an amount that the recording doesn't have
+    long_texts: bool = False  # of blocks that go away: none is so short that a std::string would have it inside
+    cpu_at_least: bool = False  # blocks move together, so that the program's own reads miss the cache less often: no recording shows how much
     faults: bool = False  # first writes to the pages of peak_bytes go away, and the remedy costs no time elsewhere
 
 

@@ -30,6 +30,8 @@ class Gain(NamedTuple):
 
     peak_bytes: float | None
     cpu_ns: float | None
+    peak_at_least: bool = False  # a lower bound
+    cpu_at_least: bool = False
 
 
 class Planned(NamedTuple):
@@ -41,7 +43,9 @@ class Planned(NamedTuple):
 
     @property
     def gain(self) -> Gain:
-        return Gain(self.worth.gain_peak_bytes, self.worth.gain_cpu_ns)
+        return Gain(
+            self.worth.gain_peak_bytes, self.worth.gain_cpu_ns, self.worth.peak_at_least, self.worth.cpu_at_least
+        )
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -119,7 +123,15 @@ def worth_together(recording: Recording, planned: Sequence[Planned]) -> Gain:
     return Gain(
         _sum_of([entry.worth.gain_peak_bytes for entry in entries]),
         _sum_of([entry.worth.gain_cpu_ns for entry in entries]),
+        _is_mostly([(entry.worth.gain_peak_bytes, entry.worth.peak_at_least) for entry in entries]),
+        _is_mostly([(entry.worth.gain_cpu_ns, entry.worth.cpu_at_least) for entry in entries]),
     )
+
+
+def _is_mostly(gains: Sequence[tuple[float | None, bool]]) -> bool:
+    """True if half of the sum or more are lower bounds: a small bound beside a large estimate makes no bound of their sum."""
+    bounds = sum(gain or 0.0 for gain, at_least in gains if at_least)
+    return bounds > 0 and 2 * bounds >= sum(gain or 0.0 for gain, _ in gains)
 
 
 def _sum_of(gains: Sequence[float | None]) -> float | None:

@@ -315,7 +315,7 @@ def _dropped(question: Question) -> Answer:
         last = written["exit" if kind == "end" else "peak"].get(each.size_id)
         if not claim[f"{kind}_still"] or last is None:
             continue
-        share = min(1.0, claim[f"{kind}_still"] / claim[f"{kind}_held"])
+        share = min(1.0, claim[f"{kind}_still"] / claim[f"{kind}_held"]) * claim["idle_share"]
         if last["born_ns"] is not None and last["mean_ns"] - last["born_ns"] <= _DATING_SHARE * last["seen_ns"]:
             rules.append(Rule(each.size_id, Remedy.SHARE, share=share))
         else:
@@ -323,7 +323,7 @@ def _dropped(question: Question) -> Answer:
     return _answer(
         rules,
         "blocks that weren't changed after they were built aren't made; others are freed when a snapshot first found them as they "
-        "stay; that they aren't read isn't known",
+        "stay; as large a share is kept, evenly, as the kernel saw read or written later, if it watched",
         "no snapshot found these blocks unchanged for long",
     )
 

@@ -80,7 +80,7 @@ def gains(entry: Entry, whole: Whole) -> str:
     if peak >= LEAST_SHARE or peak > cpu:
         parts.append(f"{'RSS' if whole.is_rss else 'peak'} {_minus(entry)}{percent(peak, 1)}")
     if cpu >= LEAST_SHARE or cpu >= peak:
-        parts.append(f"CPU -{percent(cpu, 1)}")
+        parts.append(f"CPU {'≥' if entry.worth.cpu_at_least else '-'}{percent(cpu, 1)}")
     return ", ".join(parts)
 
 
@@ -89,13 +89,7 @@ def amounts(entry: Entry, whole: Whole) -> str:
     worth, parts = entry.worth, []
     if worth.gain_peak_bytes and worth.gain_peak_bytes >= 1:
         how = (
-            "at most"
-            if worth.is_bound
-            else "at least"
-            if entry.finding.at_least
-            else ""
-            if worth.peak_exact
-            else "about"
+            "at most" if worth.is_bound else "at least" if worth.peak_at_least else "" if worth.peak_exact else "about"
         )
         error = (
             "" if worth.is_bound or not entry.finding.samples else f" +-{percent(entry.finding.samples**-0.5, 1, 0)}"
@@ -103,12 +97,12 @@ def amounts(entry: Entry, whole: Whole) -> str:
         exact = " (exact)" if worth.peak_exact else " (all that was resident of the blocks)" if worth.is_bound else ""
         parts.append(f"{how} {human_bytes(worth.gain_peak_bytes)}{error}{exact}".strip())
     if worth.gain_cpu_ns and (whole.shares(worth)[1] >= _LEAST_CPU_SHARE or not parts):
-        parts.append(f"about {duration(worth.gain_cpu_ns)}")
+        parts.append(f"{'at least' if worth.cpu_at_least else 'about'} {duration(worth.gain_cpu_ns)}")
     return ", ".join(parts)
 
 
 def _minus(entry: Entry) -> str:
-    return "≤" if entry.worth.is_bound else "≥" if entry.finding.at_least else "-"
+    return "≤" if entry.worth.is_bound else "≥" if entry.worth.peak_at_least else "-"
 
 
 def _entry(

@@ -60,6 +60,7 @@ def _gain(worth: Worth | None) -> dict[str, Any]:
     return {
         "gain_peak_bytes": number(worth.gain_peak_bytes) if worth else None,
         "gain_cpu_ns": number(worth.gain_cpu_ns) if worth else None,
+        "gain_cpu_at_least": worth.cpu_at_least if worth and worth.gain_cpu_ns is not None else None,
         "gain_peak_exact": worth.peak_exact if worth and worth.gain_peak_bytes is not None else None,
         "gain_evidence": (worth.evidence or None) if worth else None,
         "effort": worth.effort if worth else None,
@@ -124,7 +125,7 @@ def do_first(recording: Recording) -> dict[str, Any]:
                 "line": named.line,
                 **_gain(entry.worth),
                 "confidence": entry.finding.confidence,
-                "at_least": entry.finding.at_least,
+                "at_least": entry.worth.peak_at_least,
                 "callers": [{**frame(caller.frame), "share": round(caller.share, 4)} for caller in called_by],
                 "remedy": remedy(entry.finding, named),
             }

@@ -109,11 +109,17 @@ def _cells(proof: Proof | None, gain: Gain | None) -> list[str]:
 def _predicted(gain: Gain | None) -> tuple[str, str]:
     if gain is None:
         return "", ""
-    peak, cpu = gain
     return (
-        "-" if peak is None else _signed(-peak, human_bytes),
-        "-" if cpu is None else _signed(-cpu / 1e9, _milliseconds),
+        _bounded(gain.peak_bytes, human_bytes, is_least=gain.peak_at_least),
+        _bounded(None if gain.cpu_ns is None else gain.cpu_ns / 1e9, _milliseconds, is_least=gain.cpu_at_least),
     )
+
+
+def _bounded(gain: float | None, form: Callable[[float], str], *, is_least: bool) -> str:
+    """A gain is a fall of the figure: `-4.9 MiB`, `≥4.9 MiB` of one that is at least so large."""
+    if gain is None:
+        return "-"
+    return f"≥{form(gain)}" if is_least and gain > 0 else _signed(-gain, form)
 
 
 def _details(proof: Proof, proven: Proven, width: int) -> Iterator[str]:
@@ -202,11 +208,13 @@ def as_json(proven: Proven) -> dict[str, Any]:
     }
 
 
-def _gain_json(gain: Gain | None) -> dict[str, int | None]:
-    peak, cpu = gain or (None, None)
+def _gain_json(gain: Gain | None) -> dict[str, int | bool | None]:
+    peak, cpu, peak_at_least, cpu_at_least = gain or (None, None, None, None)
     return {
         "gain_peak_bytes": None if peak is None else round(peak),
+        "gain_peak_at_least": None if peak is None else peak_at_least,
         "gain_cpu_ns": None if cpu is None else round(cpu),
+        "gain_cpu_at_least": None if cpu is None else cpu_at_least,
     }
 
 

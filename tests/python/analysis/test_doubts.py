@@ -10,6 +10,7 @@ from handmade import Handmade
 from tare import lenses
 from tare.analysis.doubts import may_use_slop
 from tare.analysis.worth import ranking
+from tare.reports.do_first import amounts, gains
 
 
 def test_the_name_is_that_of_a_whole_symbol(tmp_path: Path) -> None:
@@ -57,3 +58,24 @@ def test_pointers_in_the_types_of_a_library_are_unsure(exe: str, confidence: str
     (finding,) = made.recording().findings(lenses.load("wide-pointers"))
     assert finding.confidence == confidence
     assert ("app is a library" in finding.remedy_in("C")) is (confidence == "low")
+
+
+@pytest.mark.parametrize(
+    ("file", "requested", "at_least"),
+    [("a.cc", 24, True), ("a.cc", 16, False), ("a.c", 24, False), ("a.rs", 24, False)],
+)
+def test_equal_long_texts_of_cpp_return_their_strings_too(
+    made: Handmade, file: str, requested: int, at_least: bool
+) -> None:
+    shape = made.blocks(made.stack(f"copy@{file}:1"), requested, 24, total=1000, peak=1000, end=1000)
+    blocks = [(shape, 4096 + 32 * i, {"digest": i % 4, "content_class": "text"}) for i in range(1000)]
+    made.snapshot("peak", blocks)
+    made.snapshot("exit", blocks)
+    recording = made.recording()
+    (finding,) = recording.findings(lenses.load("duplicates"))
+    assert finding.saving.peak_at_least is at_least
+    assert ("std::string has them" in finding.remedy_in("C++")) is at_least
+    (entry,) = [each for each in ranking(recording).first if "duplicates" in each.lenses]
+    assert entry.worth.peak_at_least is at_least
+    assert gains(entry, ranking(recording).whole).startswith("peak ≥" if at_least else "peak -")
+    assert amounts(entry, ranking(recording).whole).startswith("at least" if at_least else ("about", "1"))

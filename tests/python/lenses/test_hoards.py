@@ -84,6 +84,17 @@ def test_the_exit_dates_blocks_if_the_snapshot_of_the_peak_is_early() -> None:
         assert finding.saving.peak_bytes == (100 * 4112 if gains else 0)
 
 
+def test_what_was_read_or_written_later_returns_nothing() -> None:
+    for touched, share in ((308_400, 0.25), (102_800, 0.75), (0, 1.0), (411_200, 0.0)):
+        made = Handmade()
+        cache(made, [0] * 100)
+        made.resident(1, "heap", 411_200, touched=touched)
+        (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
+        assert finding.bytes_peak == 411_200
+        assert finding.saving.peak_bytes == share * 411_200
+        assert ("The rest was read or written" in finding.remedy_in("C++")) is (share < 1)
+
+
 def test_what_somebody_may_have_read_is_not(made: Handmade) -> None:
     cache(made, [0] * 100)
     made.resident(1, "heap", 13_000_000, touched=320_000)

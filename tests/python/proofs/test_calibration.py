@@ -79,11 +79,43 @@ def test_pairs_of_runs_that_differ_in_both_directions_are_noise() -> None:
         "before": {"runs": [{"rss": 100.0, "cpu": 0.10}, {"rss": 104.0, "cpu": 0.12}, {"rss": 102.0, "cpu": 0.11}]},
         "after": {"runs": [{"rss": 90.0, "cpu": 0.11}, {"rss": 90.0, "cpu": 0.10}, {"rss": 90.0, "cpu": 0.10}]},
     }
-    real = calibration.real_of(runs, -7.0)
+    real = calibration.real_of(runs, -7.0, cpu_runs=3)
     assert real == (102.0, -12.0, pytest.approx(-0.01), False, -7.0)
     found = calibration.judged(calibration.Expected(-12.0, -0.5, -7.0), real)
     assert found == ("yes", "exact", "noise", "noise")
     assert not found.is_miss
+
+
+def test_rss_has_all_runs_and_cpu_the_first_pairs() -> None:
+    """One run of small programs in five has 60 KiB more. The medians of pairs would differ by that."""
+    runs = {
+        "before": {"runs": [{"rss": rss, "cpu": 2.0} for rss in (100.0, 160.0, 100.0, 160.0, 100.0)]},
+        "after": {"runs": [{"rss": rss, "cpu": cpu} for rss, cpu in ((160.0, 1.0), (100.0, 1.0), (160.0, 3.0), (100.0, 3.0), (100.0, 3.0))]},
+    }  # fmt: skip
+    assert calibration.real_of(runs, 0.0, cpu_runs=2)[:4] == (100.0, 0.0, -1.0, True)
+    assert calibration.real_of(runs, 0.0, cpu_runs=5).cpu_is_certain is False
+
+
+@pytest.mark.parametrize(
+    ("expected_peak", "expected_cpu_s", "is_least", "rss", "amount"),
+    [
+        (-2.0, -0.005, True, "at least", "at least"),  # the program gains more
+        (-2.0, -0.005, False, "**no**", "**no**"),  # not shown as bounds
+        (-4.5, -0.015, True, "yes", "yes"),  # near enough
+        (-8.0, -0.05, True, "**no**", "**no**"),  # the program gains less
+        (0.0, -0.05, True, "**no**", "**no**"),  # promises nothing
+        (2.0, -0.05, True, "**no**", "**no**"),
+    ],
+)
+def test_a_lower_bound_that_is_exceeded_is_neither_met_nor_missed(
+    expected_peak: float, expected_cpu_s: float, is_least: bool, rss: str, amount: str
+) -> None:
+    expected = calibration.Expected(expected_peak * MIB, expected_cpu_s, -10.0, is_least, is_least)
+    found = calibration.judged(expected, calibration.Real(100.0 * MIB, -5.0 * MIB, -0.02, True, -10.0))
+    assert (found.rss, found.cpu_amount) == (rss, amount)
+    assert found.is_miss is (rss == "**no**")
+    summed = calibration.summary([found, verdict()])
+    assert ("RSS within 20 % or 1 % of the peak: 1 of 2, 1 more as lower bounds" in summed) is (rss == "at least")
 
 
 def test_the_summary_counts_what_was_met() -> None:

@@ -47,7 +47,7 @@ def test_lenses_of_one_line_promise_its_bytes_once(made: Handmade) -> None:
     # 64 bytes of a node are gross; an arena needs 40 of them for 33, and a page for each size
     assert worth_together(recording, planned).peak_bytes == 10_000 * 24 + 10_000 * 8 - 2 * 4096
     silent = [each._replace(worth=each.worth._replace(gain_peak_bytes=None, gain_cpu_ns=None)) for each in planned]
-    assert worth_together(recording, silent) == (None, None)
+    assert worth_together(recording, silent)[:2] == (None, None)
 
 
 def test_together_has_the_causes_of_the_list(made: Handmade) -> None:
@@ -60,7 +60,19 @@ def test_together_has_the_causes_of_the_list(made: Handmade) -> None:
     ranked = ranking(recording)
     assert len(ranked.first) == 1
     worth = ranked.first[0].worth
-    assert worth_together(recording, plan(recording)) == (worth.gain_peak_bytes, worth.gain_cpu_ns)
+    assert worth_together(recording, plan(recording)) == (worth.gain_peak_bytes, worth.gain_cpu_ns, False, True)
+
+
+@pytest.mark.parametrize(("cpu_ns", "is_bound"), [(1e9, False), (1.0, True)])
+def test_a_sum_is_a_bound_if_half_of_it_are_bounds(made: Handmade, cpu_ns: float, is_bound: bool) -> None:
+    made.blocks(made.stack("node", "main"), 24, 24, total=100_000, peak=100_000)
+    made.blocks(made.stack("leaf", "main"), 24, 24, total=50_000, peak=50_000)
+    recording = made.recording()
+    bound, other = plan(recording)
+    assert bound.gain.cpu_at_least and other.gain.cpu_at_least
+    estimate = other._replace(worth=other.worth._replace(gain_cpu_ns=cpu_ns, cpu_at_least=False))
+    assert worth_together(recording, [bound, estimate]).cpu_at_least is is_bound
+    assert not worth_together(recording, [estimate]).cpu_at_least
 
 
 def test_growth_changes_every_copy_of_the_function(made: Handmade) -> None:
