@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from tare.errors import CORRUPT, TareError
+
+_FILE_NAME = re.compile(r"\w[\w.+-]*", re.ASCII)
 
 
 class Facts(NamedTuple):
@@ -26,10 +29,13 @@ class Facts(NamedTuple):
     freed_blocks: float
     ended: bool
     stopped: str
+    command: str = ""  # the first word of the command line
 
     @property
     def program(self) -> str:
-        return self.executable.rpartition("/")[2]
+        """As it was called: Debian's redis-server is a link to redis-check-rdb."""
+        called = self.command.rpartition("/")[2]
+        return called if _FILE_NAME.fullmatch(called) else self.executable.rpartition("/")[2]
 
     @property
     def image(self) -> str:
@@ -43,7 +49,8 @@ def facts_of(path: str, shown: str) -> Facts:
 
     try:
         found = _core.watch_facts(path)
-        return Facts(**{name: _converter(name)(found[name]) for name in Facts._fields})
+        facts = {name: _converter(name)(found[name]) for name in Facts._fields if name != "command"}
+        return Facts(**facts, command=str(next(iter(found["command_line"]), "")))
     except TareError as error:
         raise _renamed(error, path, shown) from None
     except (KeyError, TypeError, ValueError, OverflowError) as error:
