@@ -105,12 +105,13 @@ test-linear: dev ## instruction counts of hostile inputs from 4 KiB to 16 MiB, w
 test-compilers: ## the library under gcc 11 to 13 and clang 14 to 19, -O0 to LTO, static and shared: those that are installed
 	tools/test_compilers.sh build/compilers
 
-test-aarch64: ## the recorder for aarch64 against Debian's packages, its tests under qemu
+test-aarch64: build ## what's portable, for aarch64 against Debian's packages, and the tests that qemu can run
 	@tools/bootstrap.sh aarch64
 	tools/aarch64_sysroot.sh build/aarch64-sysroot
 	cmake --preset aarch64 >/dev/null
 	cmake --build --preset aarch64
-	ctest --preset aarch64 -j $(JOBS)
+	$(BIN)/python -m pytest -q tests/end_to_end/test_aarch64.py
+	ctest --preset aarch64 -j $(JOBS) -E "$$(grep -v -e '^#' -e '^$$' tests/not_under_qemu.txt | paste -sd '|')"
 
 fuzz-programs: build ## generated programs natively and recorded, for FUZZ_SECONDS (default 600)
 	$(BIN)/python fuzz/programs/compare.py --seconds $(or $(FUZZ_SECONDS),600)
