@@ -111,7 +111,7 @@ test-aarch64: build ## what's portable, for aarch64 against Debian's packages, a
 	cmake --preset aarch64 >/dev/null
 	cmake --build --preset aarch64
 	$(BIN)/python -m pytest -q tests/end_to_end/test_aarch64.py
-	ctest --preset aarch64 -j $(JOBS) -E "$$(grep -v -e '^#' -e '^$$' tests/not_under_qemu.txt | paste -sd '|')"
+	TARE_GC_SEEDS=2 ctest --preset aarch64 -j $(JOBS) -E "$$(grep -v -e '^#' -e '^$$' tests/not_under_qemu.txt | paste -sd '|')"
 
 fuzz-programs: build ## generated programs natively and recorded, for FUZZ_SECONDS (default 600)
 	$(BIN)/python fuzz/programs/compare.py --seconds $(or $(FUZZ_SECONDS),600)
