@@ -29,8 +29,8 @@ class Reader {
  public:
   explicit Reader(const PythonRuntime& runtime) : runtime_(runtime), layout_(runtime.layout) {}
 
-  [[gnu::always_inline]] inline PythonChainRead read(std::uint64_t thread_state, const KnownChain& last,
-                                                     const PythonChainRoom& room) {
+  [[gnu::always_inline]] inline PythonChainRead read(std::uint64_t thread_state, KnownChain last,
+                                                     PythonChainRoom room) {
     const PythonFrame* const first = last.frames;
     const PythonFrame* top = first + last.count;  // the frames before it may still be met
     PythonFrame* fresh = room.frames;
@@ -65,7 +65,7 @@ class Reader {
 
   // The room may not be enough for all.
   __attribute__((noinline)) static PythonChainRead again(const PythonRuntime& runtime, std::uint64_t thread_state,
-                                                         const PythonChainRoom& room) {
+                                                         PythonChainRoom room) {
     return Reader(runtime).read(thread_state, {}, room);
   }
 
@@ -223,13 +223,13 @@ class Reader {
 
 template <ReadMode mode, PythonChain chain>
 __attribute__((noinline)) PythonChainRead read_as(const PythonRuntime& runtime, std::uint64_t thread_state,
-                                                  const KnownChain& last, const PythonChainRoom& room) {
+                                                  KnownChain last, PythonChainRoom room) {
   return Reader<mode, chain>(runtime).read(thread_state, last, room);
 }
 
 template <ReadMode mode>
 [[gnu::always_inline]] inline PythonChainRead read_chain(const PythonRuntime& runtime, std::uint64_t thread_state,
-                                                         const KnownChain& last, const PythonChainRoom& room) {
+                                                         KnownChain last, PythonChainRoom room) {
   switch (runtime.layout.chain) {
     case PythonChain::Objects:
       return read_as<mode, PythonChain::Objects>(runtime, thread_state, last, room);
@@ -245,13 +245,12 @@ template <ReadMode mode>
 
 }  // namespace
 
-PythonChainRead read_python_chain(const PythonRuntime& runtime, std::uint64_t thread_state, const KnownChain& last,
-                                  const PythonChainRoom& room) {
+PythonChainRead read_python_chain(const PythonRuntime& runtime, std::uint64_t thread_state, KnownChain last,
+                                  PythonChainRoom room) {
   return read_chain<ReadMode::Plain>(runtime, thread_state, last, room);
 }
 
-PythonChainRead check_python_chain(const PythonRuntime& runtime, std::uint64_t thread_state,
-                                   const PythonChainRoom& room) {
+PythonChainRead check_python_chain(const PythonRuntime& runtime, std::uint64_t thread_state, PythonChainRoom room) {
   return read_chain<ReadMode::Checked>(runtime, thread_state, {}, room);
 }
 

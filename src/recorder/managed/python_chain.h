@@ -53,12 +53,11 @@ struct PythonChainRead {
 };
 
 // Frames of `last` are compared where they lie, and copied into the room only if a frame outside of them changed.
-PythonChainRead read_python_chain(const PythonRuntime& runtime, std::uint64_t thread_state, const KnownChain& last,
-                                  const PythonChainRoom& room);
+PythonChainRead read_python_chain(const PythonRuntime& runtime, std::uint64_t thread_state, KnownChain last,
+                                  PythonChainRoom room);
 
 // Asks the kernel whether memory is readable, and looks at each object's type.
-PythonChainRead check_python_chain(const PythonRuntime& runtime, std::uint64_t thread_state,
-                                   const PythonChainRoom& room);
+PythonChainRead check_python_chain(const PythonRuntime& runtime, std::uint64_t thread_state, PythonChainRoom room);
 
 // The state of the calling thread; 0: it has none, or one that isn't its own.
 std::uint64_t python_thread_state(const PythonRuntime& runtime);
