@@ -19,6 +19,7 @@ HELP = (
 )
 EXAMPLES = """
 tare diff before.tare after.tare
+tare diff /var/lib/tare/redis@1h /var/lib/tare/redis@now     snapshots of `tare watch`
 tare diff before.tare after.tare --json | jq '.lenses'
 tare diff before.tare after.tare --html --open     graphs in the browser
 """

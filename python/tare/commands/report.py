@@ -29,6 +29,7 @@ tare report app.tare --mode dark-matter       blocks that the program's memory r
 tare report app.tare --mode rss               the parts of the resident memory (needs `tare run --snapshots`)
 tare report app.tare --group                  the program and all processes that it started, added up
 tare report recordings/                       likewise for all recordings in a folder
+tare report /var/lib/tare/redis@last          the newest snapshot of `tare watch`; also @now, @peak, @1h
 tare report app.tare.short                    the short processes of a recording; app.tare.short:4711 is one of them
 tare report app.tare --folded | flamegraph.pl --countname bytes > app.svg    (or load it into speedscope)
 tare report app.tare --json | jq .peak
