@@ -189,6 +189,7 @@ bench-fleet_engines: build/pyspark/.installed
 bench-gc: bench-collector ; @:
 
 bench-sampling-cost: bench-sampling_cost ; @:
+bench-watch-cost: bench-watch_cost ; @:
 bench-variant-preload: bench-variant_preload ; @:
 
 # ---- guide

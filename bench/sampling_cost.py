@@ -34,7 +34,7 @@ MODES = {
 
 
 def run(command: list[str | Path], environment: dict[str, str], spools: Path) -> subprocess.CompletedProcess[str]:
-    variables = os.environ | environment | {"TARE_SPOOL_DIR": str(spools)}
+    variables = os.environ | {"TARE_SPOOL_DIR": str(spools)} | environment
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
     for spool in spools.iterdir():
         spool.unlink()

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <vector>
+#include <type_traits>
 
 #include "core/watch/watch_trace.h"
 #include "trace/watch/watch_file.h"
@@ -18,28 +18,27 @@ namespace {
 
 using namespace tare::trace;
 
-void put_header(std::vector<std::uint8_t>& file) {
-  auto* const header = reinterpret_cast<SpoolHeader*>(file.data());
-  std::memcpy(header->magic, kWatchMagic, sizeof(header->magic));
-  header->version = kWatchVersion;
-  header->header_bytes = sizeof(SpoolHeader);
+void put(int file, std::uint64_t offset, const void* bytes, std::size_t count) {
+  (void)!::pwrite(file, bytes, count, static_cast<off_t>(offset));
 }
 
-void put_checks_right(std::vector<std::uint8_t>& file) {
-  constexpr std::uint64_t kTotals = kWatchState + offsetof(WatchState, totals);
-  WatchTotals totals;
-  std::memcpy(&totals, file.data() + kTotals, sizeof(totals));
-  totals.nodes %= kWatchMaxNodes + 1;
-  totals.sums %= kWatchMaxSums + 1;
-  totals.sample_slots %= kWatchMaxSamples + 1;
-  totals.check = watch_check(totals);
-  std::memcpy(file.data() + kTotals, &totals, sizeof(totals));
-  for (std::uint64_t slot = 0; slot < 32; ++slot) {
-    WatchSample sample;
-    std::memcpy(&sample, file.data() + kWatchSamples + slot * sizeof(sample), sizeof(sample));
-    sample.check = watch_check(sample);
-    std::memcpy(file.data() + kWatchSamples + slot * sizeof(sample), &sample, sizeof(sample));
+void put_header(int file) {
+  constexpr std::uint32_t kVersions[] = {kWatchVersion, sizeof(SpoolHeader)};
+  put(file, 0, kWatchMagic, sizeof(kWatchMagic));
+  put(file, sizeof(kWatchMagic), kVersions, sizeof(kVersions));
+}
+
+template <typename Entry>
+void put_check_right(int file, std::uint64_t offset) {
+  Entry entry{};
+  if (::pread(file, &entry, sizeof(entry), static_cast<off_t>(offset)) != static_cast<ssize_t>(sizeof(entry))) return;
+  if constexpr (std::is_same_v<Entry, WatchTotals>) {
+    entry.nodes %= kWatchMaxNodes + 1;
+    entry.sums %= kWatchMaxSums + 1;
+    entry.sample_slots %= kWatchMaxSamples + 1;
   }
+  entry.check = watch_check(entry);
+  put(file, offset, &entry, sizeof(entry));
 }
 
 }  // namespace
@@ -47,14 +46,13 @@ void put_checks_right(std::vector<std::uint8_t>& file) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const int file = ::memfd_create("watch", MFD_CLOEXEC);
   static const int out = ::memfd_create("trace", MFD_CLOEXEC);
-  static std::vector<std::uint8_t> contents;
   if (size == 0) return 0;
   const bool is_right = (data[0] & 1) != 0;
   const bool is_short = (data[0] & 2) != 0;
   ++data;
   --size;
-  contents.assign(kWatchBytes, 0);
-  put_header(contents);
+  if (::ftruncate(file, 0) != 0 || ::ftruncate(file, kWatchBytes) != 0) return 0;
+  put_header(file);
   constexpr std::uint64_t kRegions[] = {8,          kWatchState, kWatchStrings, kWatchModules,
                                         kWatchRows, kWatchNodes, kWatchSums,    kWatchSamples};
   std::uint64_t end = kWatchBytes;
@@ -67,13 +65,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     size -= 6;
     const std::size_t bytes = std::min<std::size_t>(length, size);
     const std::uint64_t offset = kRegions[(place >> 24) % std::size(kRegions)] + (place & 0x3fffff);
-    if (offset + bytes <= contents.size()) std::memcpy(contents.data() + offset, data, bytes);
+    if (offset + bytes <= kWatchBytes) put(file, offset, data, bytes);
     if (is_short) end = std::min<std::uint64_t>(offset + bytes, kWatchBytes);
     data += bytes;
     size -= bytes;
   }
-  if (is_right) put_checks_right(contents);
-  if (::ftruncate(file, 0) != 0 || ::pwrite(file, contents.data(), end, 0) < 0) return 0;
+  if (is_right) {
+    const std::uint64_t even = 0;  // or the reader would copy the file 20 times
+    put(file, kWatchState, &even, sizeof(even));
+    put_check_right<WatchTotals>(file, kWatchState + offsetof(WatchState, totals));
+    for (std::uint64_t slot = 0; slot < 16; ++slot) {
+      put_check_right<WatchSample>(file, kWatchSamples + slot * sizeof(WatchSample));
+    }
+  }
+  if (end < kWatchBytes && ::ftruncate(file, static_cast<off_t>(end)) != 0) return 0;
   const std::string path = "/proc/self/fd/" + std::to_string(file);
   const auto process = read_watch_file(path);
   if (!process) return 0;

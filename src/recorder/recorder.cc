@@ -242,7 +242,10 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     const LauncherLife life = launcher_.connected() ? launcher_.life() : launcher_.connect(directory_);
     if (life == LauncherLife::Dead) return false;
   }
-  if (error == 0 && sampling() && origin == nullptr && !sampler.prepare(sample_bytes_, sample_seed_)) error = ENOMEM;
+  const std::uint32_t buckets = watching() ? SampledSet::kFewBuckets : SampledSet::kManyBuckets;
+  if (error == 0 && sampling() && origin == nullptr && !sampler.prepare(sample_bytes_, sample_seed_, buckets)) {
+    error = ENOMEM;
+  }
   // Hooks of other threads, which may still work on the recording before, call contents() at any time.
   if (error == 0 && origin == nullptr) {
     contents_.store(false, std::memory_order_relaxed);

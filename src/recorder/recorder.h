@@ -207,6 +207,7 @@ class Recorder {
   void complain_of_stopped_watch();
   void remove_own_watch_files();
   void end_watch();
+  void make_watch_file_real();
   void check_launcher();
   void open_chunk(Thread* thread, std::uint32_t chunk);
   void give_up_chunk(Thread* thread);

@@ -11,14 +11,14 @@
 namespace tare::recorder {
 
 // Clears the entries of an earlier recording, except the addresses of its overflow buckets.
-bool SampledSet::prepare() {
-  constexpr std::uint64_t kBytes = kBuckets * sizeof(Bucket);
+bool SampledSet::prepare(std::uint32_t buckets) {
   if (buckets_ != nullptr) {
-    sys::madvise(buckets_, kBytes, MADV_DONTNEED);
+    sys::madvise(buckets_, (mask_ + std::uint64_t{1}) * sizeof(Bucket), MADV_DONTNEED);
     std::memset(static_cast<void*>(counts_), 0, sizeof(counts_));
     std::memset(static_cast<void*>(filter_), 0, sizeof(filter_));
   } else {
-    buckets_ = reinterpret_cast<Bucket*>(reserve_zeroed(kBytes));
+    buckets_ = reinterpret_cast<Bucket*>(reserve_zeroed(buckets * sizeof(Bucket)));
+    mask_ = buckets - 1;
   }
   filter_[0].store(0xff, std::memory_order_relaxed);
   return buckets_ != nullptr;
@@ -60,7 +60,7 @@ void SampledSet::filter_out(std::uint64_t address) {
 
 bool SampledSet::insert(std::uint64_t address) {
   const std::uint32_t key = hash(address);
-  for (Bucket* bucket = &buckets_[key % kBuckets]; bucket != nullptr; bucket = extend(bucket)) {
+  for (Bucket* bucket = &buckets_[key & mask_]; bucket != nullptr; bucket = extend(bucket)) {
     for (int i = 0; i < 7; ++i) {
       std::uint64_t empty = 0;
       if (bucket->words[i].load(std::memory_order_relaxed) == 0 &&
@@ -75,7 +75,7 @@ bool SampledSet::insert(std::uint64_t address) {
 }
 
 bool SampledSet::holds(std::uint64_t address) const {
-  for (const Bucket* bucket = &buckets_[hash(address) % kBuckets]; bucket != nullptr;) {
+  for (const Bucket* bucket = &buckets_[hash(address) & mask_]; bucket != nullptr;) {
     for (int i = 0; i < 7; ++i) {
       if (bucket->words[i].load(std::memory_order_acquire) == address) return true;
     }
@@ -87,7 +87,7 @@ bool SampledSet::holds(std::uint64_t address) const {
 
 bool SampledSet::remove_slowly(std::uint64_t address) {
   const std::uint32_t key = hash(address);
-  for (Bucket* bucket = &buckets_[key % kBuckets]; bucket != nullptr;) {
+  for (Bucket* bucket = &buckets_[key & mask_]; bucket != nullptr;) {
     for (int i = 0; i < 7; ++i) {
       std::uint64_t seen = address;
       if (bucket->words[i].load(std::memory_order_acquire) == address &&

@@ -11,7 +11,10 @@ namespace tare::recorder {
 // Lock-free: buckets of eight words, longer by links, never moved.
 class SampledSet {
  public:
-  bool prepare();  // maps it; false: no address space
+  static constexpr std::uint32_t kManyBuckets = 1 << 17;
+  static constexpr std::uint32_t kFewBuckets = 1 << 13;  // for 16,384 addresses: 512 KiB, which come to be resident
+  // Maps it; false: no address space. The number of buckets is a power of two, and that of the first call stays.
+  bool prepare(std::uint32_t buckets = kManyBuckets);
   bool insert(std::uint64_t address);
   // Nearly always rules out a block that isn't sampled, but never a null pointer: a table of counts that stays in the
   // L1 cache. 1 GiB of live blocks sampled every 512 KiB sets one in eight.
@@ -31,7 +34,6 @@ class SampledSet {
   static constexpr int kFilterShift = 64 - 14;
   static constexpr std::uint32_t kFilterCounts = 1 << 14;
   static constexpr std::uint32_t kCounts = 1 << 16;
-  static constexpr std::uint32_t kBuckets = 1 << 17;
   struct Bucket {
     std::atomic<std::uint64_t> words[8] = {};  // an address, 0, or in the last a bucket's address + 1
   };
@@ -46,6 +48,7 @@ class SampledSet {
   std::atomic<std::uint8_t> filter_[kFilterCounts] = {};  // full counts stay
   std::atomic<std::uint16_t> counts_[kCounts] = {};
   Bucket* buckets_ = nullptr;
+  std::uint32_t mask_ = 0;
   std::atomic<std::uint64_t> spare_{0};  // next free bucket of the current slab
   std::atomic<std::uint64_t> spare_end_{0};
 };

@@ -19,7 +19,7 @@ std::uint64_t mix(std::uint64_t& state) {  // splitmix64
 
 }  // namespace
 
-bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed) {
+bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed, std::uint32_t buckets) {
   seed_ = seed;
   double bytes = 1.5;
   for (int size = 0; size < 64; ++size, bytes *= 2) {
@@ -39,7 +39,7 @@ bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed) {
     __atomic_store_n(&each->added, 0, __ATOMIC_RELAXED);
   }
   allocations_.store(0, std::memory_order_relaxed);
-  return sampled.prepare();
+  return sampled.prepare(buckets);
 }
 
 void Sampler::fill(Odds& odds, double mean_bytes) const {

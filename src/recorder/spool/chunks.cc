@@ -154,6 +154,7 @@ void Recorder::prepare_for_filter() {
   constexpr std::uint64_t kOtherBytes = 256 << 10;
   if (!alive()) return;
   const sys::SignalsBlocked blocked;
+  if (watching()) return make_watch_file_real();
   if (!lock_.lock()) return;
   for (int i = 0; i < kChunks; ++i) {
     const std::uint32_t chunk = spool_->grow(trace::kChunkBytes);

@@ -26,8 +26,6 @@ bool StackTree::take_over(Spool& spool, Spool& parent) {
   return true;
 }
 
-// The entries of the smaller index are valid until the greater one is complete: a fork in between leaves the child
-// either of them.
 bool StackTree::grow() {
   const std::uint32_t entries = entries_ == 0 ? kFirstEntries : 2 * entries_;
   const std::uint32_t before_entries = entries_;
@@ -43,7 +41,6 @@ bool StackTree::grow() {
     }
   }
   std::uint32_t* const before = index_;
-  entries_ = before == nullptr ? entries : before_entries;
   index_ = index;
   entries_ = entries;
   if (before != nullptr) give_back(before, before_entries * sizeof(std::uint32_t));
@@ -51,6 +48,8 @@ bool StackTree::grow() {
 }
 
 std::uint32_t StackTree::child(std::uint32_t parent, std::uint32_t row) {
+  // Without memory for a greater index, this one goes on filling up.
+  if (2 * count_ >= entries_ && count_ < trace::kWatchMaxNodes) grow();
   std::uint64_t at = hash(parent, row) >> 32;
   for (;; ++at) {
     const std::uint32_t id = index_[at & (entries_ - 1)];
@@ -58,14 +57,13 @@ std::uint32_t StackTree::child(std::uint32_t parent, std::uint32_t row) {
     const trace::WatchNode& node = nodes_[id - 1];
     if (node.parent == parent && node.row == row) return id;
   }
-  if (count_ == trace::kWatchMaxNodes || !spool_->ensure(WatchArea::Nodes, (count_ + 1) * sizeof(trace::WatchNode))) {
+  const bool is_full = count_ == trace::kWatchMaxNodes || count_ + 1 >= entries_;  // one entry of the index stays empty
+  if (is_full || !spool_->ensure(WatchArea::Nodes, (count_ + 1) * sizeof(trace::WatchNode))) {
     return 0;
   }
   const std::uint64_t bits = std::uint64_t{row} << 32 | parent;  // in one store: a reader sees it whole or not at all
   __atomic_store_n(reinterpret_cast<std::uint64_t*>(nodes_ + count_), bits, __ATOMIC_RELEASE);
   index_[at & (entries_ - 1)] = ++count_;
-  // Without memory for a greater index, this one goes on filling up.
-  if (2 * count_ > entries_ && !grow() && count_ + 1 >= entries_) return 0;
   return count_;
 }
 

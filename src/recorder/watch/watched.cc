@@ -124,6 +124,15 @@ void Recorder::remove_own_watch_files() {
   }
 }
 
+// The program is about to forbid itself the calls that make pages of the file real: a part of each region is made so
+// now. If it fills up, recording ends.
+void Recorder::make_watch_file_real() {
+  constexpr std::uint64_t kPart = 128 << 10;
+  using Region = Tables::Region;
+  for (const Region region : {Region::Strings, Region::Modules, Region::Rows}) spool_->ensure(region, kPart);
+  for (const WatchArea area : {WatchArea::Nodes, WatchArea::Sums, WatchArea::Samples}) spool_->ensure(area, 2 * kPart);
+}
+
 // An exit in order: a file that stays means that the process was killed or crashed.
 void Recorder::end_watch() {
   if (keeps_watch_file_) {
