@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import signal
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
 
 POLL_S = 5.0
 _SHARE = 0.02  # of a CPU that rounds may take: a longer round lengthens the pause after it
+_LONGEST_PAUSE_S = 60.0  # so that the end of a process is found
 _REQUESTS_APART_S = 1.0
 
 
-def pause_s(poll_s: float, round_s: float) -> float:
-    return max(poll_s, round_s / _SHARE)
+def pause_s(poll_s: float, round_cpu_s: float) -> float:
+    return max(poll_s, min(round_cpu_s / _SHARE, _LONGEST_PAUSE_S))
 
 
 class Loop:
@@ -38,7 +40,6 @@ class Loop:
         self._stopping = False
         self._asked = False
         self._requested_s = -_REQUESTS_APART_S
-        self._last_round_s = self._clock.monotonic_s()
 
     def run(self, program: subprocess.Popen[bytes] | None = None) -> None:
         """Until a signal ends it, or the program has ended."""
@@ -50,9 +51,9 @@ class Loop:
                     self._asked = False
                     self._watcher.request("signal")
                 if now_s >= next_s:
+                    before_s = time.process_time()
                     self._watcher.round()
-                    self._last_round_s = self._clock.monotonic_s()
-                    next_s = self._last_round_s + pause_s(self._poll_s, self._last_round_s - now_s)
+                    next_s = self._clock.monotonic_s() + pause_s(self._poll_s, time.process_time() - before_s)
                 self._wait(next_s)
         self._watcher.close()
         if self._server is not None:

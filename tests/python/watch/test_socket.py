@@ -156,6 +156,8 @@ def test_the_watchers_answers(machine: Machine) -> None:
 def test_a_long_round_lengthens_the_pause() -> None:
     assert pause_s(5.0, 0.001) == 5.0
     assert pause_s(5.0, 1.0) == 50.0  # 2 % of a CPU
+    assert pause_s(5.0, 9.0) == 60.0
+    assert pause_s(300.0, 9.0) == 300.0
 
 
 def test_no_descriptor_is_left(tmp_path: Path) -> None:
