@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from memory_groups import inside, memory_group
 from unharmed import MODES, outcome_of
 
 if TYPE_CHECKING:
@@ -114,26 +115,12 @@ def test_clean(tare: Tare, build: Build, spool_parent: Path) -> None:
     assert [path.name for path in spool_parent.iterdir()] == ["tare-abcdef"]
 
 
-@pytest.fixture
-def memory_group() -> Iterator[Path]:
-    """A control group of 300 MiB for tests that may make one (root, outside most containers)."""
-    version_2 = Path("/sys/fs/cgroup/cgroup.controllers").exists()
-    group = Path("/sys/fs/cgroup" if version_2 else "/sys/fs/cgroup/memory") / f"tare-test-{os.getpid()}"
-    try:
-        group.mkdir()
-        (group / ("memory.max" if version_2 else "memory.limit_in_bytes")).write_text(str(300 << 20))
-    except OSError as error:
-        pytest.skip(f"no control group can be made: {error}")
-    yield group
-    group.rmdir()
-
-
 @pytest.mark.parametrize("mode", MODES)
-def test_memory_of_a_control_group(tare: Tare, build: Build, memory_group: Path, mode: str) -> None:
+def test_memory_of_a_control_group(tare: Tare, build: Build, mode: str) -> None:
     """Launcher and spool leave enough of the group's memory for the program."""
     program = [str(build("takes_memory.c")), "210"]
-    inside = ["sh", "-c", f'echo $$ > {memory_group}/cgroup.procs; exec "$@"', "sh"]
-    native = outcome_of([*inside, *program], tare.folder)
-    assert native.status == 6
     run = [tare.command, "run", "-q", "-o", "t.tare", *MODES[mode], "--"]
-    assert outcome_of([*inside, *run, *program], tare.folder) == native
+    with memory_group(300 << 20, swap=True) as group:
+        native = outcome_of([*inside(group), *program], tare.folder)
+        assert native.status == 6
+        assert outcome_of([*inside(group), *run, *program], tare.folder) == native

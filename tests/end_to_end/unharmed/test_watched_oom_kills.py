@@ -6,15 +6,15 @@ import os
 import random
 import struct
 import subprocess
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import watched
+from memory_groups import inside, memory_group
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from pathlib import Path
 
     from conftest import Tare
 
@@ -22,25 +22,6 @@ ROUNDS = int(os.environ.get("TARE_KILLS", "100"))
 MIB = 1 << 20
 SITES = 12
 pytestmark = pytest.mark.nightly
-
-
-@contextmanager
-def group_of(limit_bytes: int) -> Iterator[Path]:
-    """A control group without swap."""
-    version_2 = Path("/sys/fs/cgroup/cgroup.controllers").exists()
-    group = Path("/sys/fs/cgroup" if version_2 else "/sys/fs/cgroup/memory") / f"tare-kills-{os.getpid()}"
-    try:
-        group.mkdir()
-        (group / ("memory.max" if version_2 else "memory.limit_in_bytes")).write_text(str(limit_bytes))
-    except OSError as error:
-        pytest.skip(f"no control group can be made: {error}")
-    swap = group / ("memory.swap.max" if version_2 else "memory.memsw.limit_in_bytes")
-    if swap.exists():
-        swap.write_text("0" if version_2 else str(limit_bytes))
-    try:
-        yield group
-    finally:
-        group.rmdir()
 
 
 def test_the_largest_sites_are_within_three_standard_errors(
@@ -54,10 +35,9 @@ def test_the_largest_sites_are_within_three_standard_errors(
         folder = tmp_path / str(number)
         folder.mkdir()
         ledger = folder / "ledger"
-        with group_of(chance.choice([64, 128, 256]) * MIB) as group:
-            inside = ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh"]
+        with memory_group(chance.choice([64, 128, 256]) * MIB) as group:
             done = subprocess.run(
-                [*inside, built, ledger, str(number)],
+                [*inside(group), built, ledger, str(number)],
                 env=watched.environment(folder, "64K", TARE_SAMPLE_SEED=str(number + 1)),
                 timeout=120,
             )
