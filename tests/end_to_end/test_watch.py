@@ -232,6 +232,29 @@ def test_triggers(tare: Tare, folder: Path) -> None:
             assert snapshots(folder, "rss") == []
 
 
+def test_a_trigger_starts_an_exact_recording(tare: Tare, folder: Path) -> None:
+    """After it, the process isn't watched any more, and its end isn't called a crash."""
+    options = ("--every", "1h", "--when-heap", "8M", "--exact", "3s")
+    with growing(folder) as program, watching(tare, folder, *options) as watcher:
+        grow(program, 10)
+        until(lambda: snapshots(folder, "heap"), "the trigger")
+        for _ in range(1200):
+            if snapshots(folder, "exact"):
+                break
+            grow(program, 1)
+            time.sleep(0.05)
+        (exact,) = snapshots(folder, "exact")
+        program.kill()
+        program.wait()
+        until(lambda: snapshots(folder, "killed"), "the final snapshot")
+        watcher.terminate()
+        _, lines = watcher.communicate(timeout=60)
+    assert f"process {program.pid} has stopped recording: another recording of the process began" in lines
+    report = tare.report(exact)
+    assert report["sample_bytes"] == 0 and report["events"] > 2000 and "remember" in json.dumps(report["records"])
+    assert "has ended, perhaps in order" in " ".join(tare("report", f"{folder}@last").stdout.split())
+
+
 def test_hostile_files_cost_a_line(tare: Tare, folder: Path) -> None:
     (folder / "1.0.watch").write_bytes(os.urandom(4 * MIB))
     (folder / "2.0.watch").write_bytes(b"")

@@ -6,6 +6,8 @@ import os
 from typing import NamedTuple
 
 _INITIAL_NAMESPACE = 0xEFFFFFFC  # PROC_PID_INIT_INO: it contains every process
+_PF_EXITING = 4  # of the flags in /proc/PID/stat
+_SIGKILL = 1 << 8  # of a set of signals
 _DEAD_STATES = ("Z", "X", "x")
 
 
@@ -43,6 +45,13 @@ class Processes:
         words = _first_line(f"{self._proc}/{visible_pid}/statm").split()
         return int(words[1]) * os.sysconf("SC_PAGE_SIZE") if len(words) > 1 and words[1].isdecimal() else None
 
+    def is_dying(self, visible_pid: int) -> bool:
+        """Killed, but not gone yet: freeing much memory takes a while."""
+        words = _first_line(f"{self._proc}/{visible_pid}/stat").rpartition(")")[2].split()
+        if len(words) < 20 or words[0] in _DEAD_STATES or int(words[6]) & _PF_EXITING:
+            return True
+        return any(int(pending, 16) & _SIGKILL for pending in self._status(str(visible_pid), ("SigPnd:", "ShdPnd:")))
+
     def _elsewhere(self) -> dict[tuple[int, int], int]:
         """Processes of inner PID namespaces: their number there and their start, with their number here."""
         if self._others is None:
@@ -57,21 +66,25 @@ class Processes:
 
     def _inner_pid(self, name: str) -> int:
         """The last number of the line NSpid."""
+        for last in self._status(name, ("NSpid:",)):
+            return int(last)
+        return int(name)
+
+    def _status(self, name: str, fields: tuple[str, ...]) -> list[str]:
+        """The last word of each of these lines."""
         try:
             with open(f"{self._proc}/{name}/status", encoding="utf-8", errors="replace") as file:
-                for line in file:
-                    if line.startswith("NSpid:"):
-                        return int(line.split()[-1])
-        except (OSError, ValueError):
-            pass
-        return int(name)
+                return [line.split()[-1] for line in file if line.startswith(fields)]
+        except OSError:
+            return []
 
     def _stat(self, pid: int) -> tuple[str, int]:
         """State and start in clock ticks since boot; the program's name before them may contain any character."""
         words = _first_line(f"{self._proc}/{pid}/stat").rpartition(")")[2].split()
         if len(words) < 20 or not words[19].isdecimal():
             return "", -1
-        return words[0], int(words[19])
+        lives_on = words[0] == "Z" and words[17].isdecimal() and int(words[17]) > 1  # only its first thread has ended
+        return "S" if lives_on else words[0], int(words[19])
 
 
 def _first_line(path: str) -> str:

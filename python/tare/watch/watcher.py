@@ -223,7 +223,11 @@ class Watcher:
             if not each.group and before is not None:
                 each.group = before.group
         namespace = self._processes.namespace if found.visible_pid else (before.namespace if before else 0)
-        self._seen[image] = Seen(namespace, each.group, oom.counters(self._groups, each.group), now_ns)
+        counted = oom.counters(self._groups, each.group)
+        # The kernel counts a kill before it sends the signal: a process that isn't dying yet isn't in these counters.
+        if before is not None and counted != before.counters and self._processes.is_dying(found.visible_pid):
+            return
+        self._seen[image] = Seen(namespace, each.group, counted, now_ns)
 
     def _look_at(self, each: Watched, now_s: float) -> None:
         if each.facts.stopped:

@@ -92,7 +92,9 @@ class Machine:
         folder.mkdir()
         (folder / "stat").write_text(f"{pid} (a ) b) S 1 {' '.join(['0'] * 17)} {ticks} 0 0\n")
         (folder / "statm").write_text(f"1000 {rss_pages} 0 0 0 0 0\n")
-        (folder / "status").write_text(f"Name:\ta\nNSpid:\t{pid}{f'	{inner_pid}' if inner_pid else ''}\n")
+        (folder / "status").write_text(
+            f"Name:\ta\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000000\nNSpid:\t{pid}{f'	{inner_pid}' if inner_pid else ''}\n"
+        )
         (folder / "cgroup").write_text(f"0::/{group}\n" if group else "")
 
     def end(self, pid: int) -> None:

@@ -31,6 +31,10 @@ def test_a_zombie_is_dead(machine: Machine) -> None:
     stat = machine.proc / "7/stat"
     stat.write_text(stat.read_text().replace(") S ", ") Z "))
     assert state(machine, 7) == "dead"
+    words = stat.read_text().split(" ")
+    words[words.index("Z") + 17] = "3"  # threads: the first has ended by pthread_exit
+    stat.write_text(" ".join(words))
+    assert state(machine, 7) == "alive"
 
 
 def test_a_process_of_an_inner_namespace_is_found_by_its_number_there(machine: Machine) -> None:

@@ -73,6 +73,41 @@ def test_an_out_of_memory_kill_is_found_also_by_a_restarted_watcher(machine: Mac
     assert "was killed by the out-of-memory killer" in machine.lines[-1]
 
 
+@pytest.mark.parametrize("how", ["SigPnd", "ShdPnd", "flags"])
+def test_a_process_that_is_still_dying_has_no_counters(machine: Machine, how: str) -> None:
+    """The counter of its own kill must not become the one from before."""
+    machine.group("app", oom_kills=2)
+    machine.start(7, group="app")
+    machine.write(7)
+    watcher = machine.watcher()
+    watcher.round()
+    machine.group("app", oom_kills=3)
+    stat, status = machine.proc / "7/stat", machine.proc / "7/status"
+    if how == "flags":
+        words = stat.read_text().split(" ")
+        words[words.index("S") + 6] = "4194564"  # PF_EXITING among others
+        stat.write_text(" ".join(words))
+    else:
+        status.write_text(status.read_text().replace(f"{how}:\t0000000000000000", f"{how}:\t0000000000000100"))
+    watcher.round()
+    machine.end(7)
+    watcher.round()
+    assert note_of(machine).oom[:4] == ("yes", "/sys/fs/cgroup/app", 2, 3)
+
+
+def test_another_kill_of_the_group_is_no_kill_of_this_process(machine: Machine) -> None:
+    machine.group("app", oom_kills=2)
+    machine.start(7, group="app")
+    machine.write(7)
+    watcher = machine.watcher()
+    watcher.round()
+    machine.group("app", oom_kills=3)
+    watcher.round()
+    machine.end(7)
+    watcher.round()
+    assert note_of(machine).oom[:4] == ("no", "/sys/fs/cgroup/app", 3, 3)
+
+
 def test_two_deaths_and_one_kill_are_likely(machine: Machine) -> None:
     machine.group("app")
     for pid in (7, 8):
