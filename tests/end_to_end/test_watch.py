@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from memory_groups import inside, memory_group
 from tare.installation import recorder_library
 
 if TYPE_CHECKING:
@@ -274,25 +275,13 @@ def test_hostile_files_cost_a_line(tare: Tare, folder: Path) -> None:
 
 @pytest.fixture
 def small_group() -> Iterator[Path]:
-    """A control group of 64 MiB without swap, for tests that may make one (root, outside most containers)."""
-    version_2 = Path("/sys/fs/cgroup/cgroup.controllers").exists()
-    group = Path("/sys/fs/cgroup" if version_2 else "/sys/fs/cgroup/memory") / f"tare-watch-{os.getpid()}"
-    try:
-        group.mkdir()
-        (group / ("memory.max" if version_2 else "memory.limit_in_bytes")).write_text(str(64 * MIB))
-    except OSError as error:
-        pytest.skip(f"no control group can be made: {error}")
-    swap = group / ("memory.swap.max" if version_2 else "memory.memsw.limit_in_bytes")
-    if swap.exists():
-        swap.write_text("0" if version_2 else str(64 * MIB))
-    yield group
-    until(lambda: not (group / "cgroup.procs").read_text(), "the group is empty")
-    group.rmdir()
+    with memory_group(64 * MIB) as group:
+        yield group
+        until(lambda: not (group / "cgroup.procs").read_text(), "the group is empty")
 
 
 def test_an_out_of_memory_kill_is_stated(tare: Tare, folder: Path, small_group: Path) -> None:
-    inside = ["sh", "-c", f'echo $$ > {small_group}/cgroup.procs; exec "$@"', "sh"]
-    with watching(tare, folder, "--every", "100ms"), growing(folder, *inside) as program:
+    with watching(tare, folder, "--every", "100ms"), growing(folder, *inside(small_group)) as program:
         grow(program, 5)
         until(lambda: snapshots(folder, "timer"), "a snapshot before")
         with pytest.raises((BrokenPipeError, EOFError)):
