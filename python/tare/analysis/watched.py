@@ -28,6 +28,12 @@ class SiteGrowth(NamedTuple):
     live_bytes: float
 
 
+class LiveSite(NamedTuple):
+    stack: list[Frame]
+    live_bytes: float
+    variance: float  # square of the standard error
+
+
 class Growth(NamedTuple):
     since: Snapshot
     until: Snapshot
@@ -76,24 +82,24 @@ def _opened(path: str, like: Recording) -> Recording:
 
 
 def _between(before: Recording, after: Recording, since: Snapshot, until: Snapshot) -> Growth:
-    old, new = _sums(before), _sums(after)
+    old, new = live_sites(before), live_sites(after)
     sites = []
     change, variance = 0.0, 0.0
     for key in old.keys() | new.keys():
         was, now = old.get(key), new.get(key)
-        grown = (now[1] if now else 0.0) - (was[1] if was else 0.0)
+        grown = (now.live_bytes if now else 0.0) - (was.live_bytes if was else 0.0)
         # An upper bound: blocks that live in both snapshots are in both samples, and their errors cancel out.
-        both = (now[2] if now else 0.0) + (was[2] if was else 0.0)
+        both = (now.variance if now else 0.0) + (was.variance if was else 0.0)
         change += grown
         variance += both
         if now and grown > _STANDARD_ERRORS * math.sqrt(both):
-            sites.append(SiteGrowth(now[0], grown, math.sqrt(both), now[1]))
+            sites.append(SiteGrowth(now.stack, grown, math.sqrt(both), now.live_bytes))
     sites.sort(key=lambda each: (-each.grown_bytes, tuple(frame.name for frame in each.stack)))
     return Growth(since, until, sites, change, math.sqrt(variance))
 
 
-def _sums(recording: Recording) -> dict[Key, tuple[list[Frame], float, float]]:
-    """By the names of a site's functions: frames, live bytes at the end, and their variance."""
+def live_sites(recording: Recording) -> dict[Key, LiveSite]:
+    """By the names of a site's functions, at the end."""
     recording.database.use("sites", "stack_sites", "site_sizes")
     rows = recording.database.rows(
         """
@@ -104,9 +110,9 @@ def _sums(recording: Recording) -> dict[Key, tuple[list[Frame], float, float]]:
         """
     )
     stacks = recording.site_stacks([row[0] for row in rows])
-    sums: dict[Key, tuple[list[Frame], float, float]] = {}
+    sums: dict[Key, LiveSite] = {}
     for site_id, size, variance in rows:
         key = stable_names(stacks[site_id])
         frames, known, known_variance = sums.get(key, (stacks[site_id], 0.0, 0.0))
-        sums[key] = (frames, known + size, known_variance + max(0.0, variance))
+        sums[key] = LiveSite(frames, known + size, known_variance + max(0.0, variance))
     return sums

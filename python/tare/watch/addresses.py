@@ -25,13 +25,25 @@ def resolved(text: str) -> str:
     where, at, when = text.rpartition("@")
     if not at or not where or os.path.exists(text):
         return text
-    folder, pid = where.rstrip("/") or "/", 0
+    folder, pid = place_of(where)
+    return _of_address(Folder(folder), pid, when) if os.path.isdir(folder) else text
+
+
+def place_of(where: str) -> tuple[str, int]:
+    """The folder and the process of FOLDER or FOLDER/PID; 0: any process."""
+    folder = where.rstrip("/") or "/"
     parent, last = os.path.split(folder)
-    if not os.path.isdir(folder):
-        if not (last.isascii() and last.isdecimal() and os.path.isdir(parent)):
-            return text
-        folder, pid = parent, int(last)
-    return _of_address(Folder(folder), pid, when)
+    if not os.path.isdir(folder) and last.isascii() and last.isdecimal() and os.path.isdir(parent):
+        return parent, int(last)
+    return folder, 0
+
+
+def largest_living(folder: Folder, pid: int) -> tuple[Entry, Facts] | None:
+    """The file of the running process with the largest heap, or of that process."""
+    processes = Processes()
+    mine = [(entry, facts) for entry, facts in _running(folder) if pid in (0, facts.process_id)]
+    alive = [pair for pair in mine if _is_alive(processes, pair[1])]
+    return max(alive, key=lambda pair: pair[1].live_bytes, default=None)
 
 
 def _of_address(folder: Folder, pid: int, when: str) -> str:
