@@ -17,11 +17,11 @@
 #include "recorder/hooks/passing.h"
 #include "recorder/hooks/real.h"
 #include "recorder/process/bus_errors.h"
+#include "recorder/process/environment.h"
 #include "recorder/process/process_facts.h"
 #include "recorder/spool/shared_page.h"
 #include "recorder/unwind/own_memory.h"
 #include "recorder/watch/watch.h"
-#include "recorder/watch/watched.h"
 
 namespace tare::recorder {
 
@@ -29,14 +29,6 @@ constinit Recorder recorder;
 __thread Thread* this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 constinit Spool Recorder::spools_[2];
 const std::uint32_t Recorder::never_alive_ = 0;
-
-const char* variable(char** environment, const char* name) {
-  const std::size_t length = std::strlen(name);
-  for (char** entry = environment; *entry != nullptr; ++entry) {
-    if (std::strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
-  }
-  return nullptr;
-}
 
 namespace {
 

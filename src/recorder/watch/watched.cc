@@ -1,7 +1,5 @@
 // The recorder of a watched process: its settings, the events of a hook, and the end of its file.
 // SPDX-License-Identifier: Apache-2.0
-#include "recorder/watch/watched.h"
-
 #include <cstring>
 
 #include <errno.h>
@@ -11,6 +9,7 @@
 #include "recorder/base/text.h"
 #include "recorder/events/nested.h"
 #include "recorder/events/record.h"
+#include "recorder/process/environment.h"
 #include "recorder/recorder.h"
 #include "recorder/unwind/own_memory.h"
 #include "recorder/watch/watch.h"
