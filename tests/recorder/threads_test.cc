@@ -72,8 +72,10 @@ TEST_P(ThreadsOfFewWords, GiveBackWhatTheyHad) {
       freed += event.op == trace::Op::Free;
     }
   }
-  // All but the last, and 30 more than wanted. See the program.
-  EXPECT_GE(ended, 429u);
+  // All but the last one of each number (one is the main thread's), and 30 more than wanted: see the program. Another
+  // number is given where a thread
+  // isn't gone yet when its successor begins, which a busy machine does now and then.
+  EXPECT_GE(ended + image.header().thread_count.load() - 1, 430u);
   EXPECT_GE(freed, 430u);
   const Replayed replayed = image.replay();
   EXPECT_EQ(replayed.impossible, 0u);
