@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # machine
+sys.path.append(
+    str(Path(__file__).resolve().parent)
+)  # machine; at the end, because other tests import another conftest
 
 from machine import Machine, read_facts, write_trace
 from tare.watch import reader
