@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(
-    str(Path(__file__).resolve().parent)
-)  # machine; at the end, because other tests import another conftest
+# At the end of the path, because other tests import another conftest.
+sys.path.append(str(Path(__file__).resolve().parent))
 
 from machine import Machine, read_facts, write_trace
 from tare.watch import reader
