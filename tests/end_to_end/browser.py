@@ -126,7 +126,7 @@ class Browser:
             time.sleep(0.02)
 
     def settle(self) -> None:
-        """Writes the address and the history, which the page leaves until the next frame is drawn."""
+        """Writes the address and the history, and makes the outline, which the page leaves until the next frame is drawn."""
         self.evaluate("tare.later.settle()")
 
     def back(self) -> None:

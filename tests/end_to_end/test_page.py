@@ -202,6 +202,7 @@ def test_the_keyboard_does_everything(browser: Browser, page: Path) -> None:
     browser.wait("!document.querySelector('dialog').open")
     browser.press("r")
     assert browser.evaluate("tare.state.view") == "flame"
+    browser.settle()  # the outline is made after the next frame, too
     browser.evaluate("document.querySelector('[role=treeitem]').focus()")
     browser.press("ArrowRight")
     browser.press("ArrowDown")
