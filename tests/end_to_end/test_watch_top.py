@@ -26,7 +26,8 @@ def test_top_shows_the_heap_now_and_leaves_no_snapshots(tare: Tare, tmp_path: Pa
         grow(program, 20)
         (first,) = [json.loads(line) for line in tare("top", folder, "--once", "--json").stdout.splitlines()]
         assert first["pid"] == program.pid
-        assert abs(first["live_bytes"] - 20 * MIB) < 4 * first["live_bytes_error"]
+        # 20 MiB in blocks of 1,000 bytes, with their objects, and the interpreter's own; the standard error is 1 MiB.
+        assert 17 * MIB < first["live_bytes"] < 32 * MIB and 0 < first["live_bytes_error"] < 3 * MIB
         (largest, *_) = first["sites"]
         assert largest["change_bytes"] is None and 0 < largest["live_bytes_error"] < largest["live_bytes"]
         assert sum(site["live_bytes"] for site in first["sites"]) <= first["live_bytes"] + len(first["sites"])
@@ -44,8 +45,12 @@ def test_top_ends_with_the_process(tare: Tare, tmp_path: Path) -> None:
             assert top.stdout is not None and top.stderr is not None
             assert json.loads(top.stdout.readline())["live_bytes"] > 0
             grow(program, 30)
-            changes = [json.loads(top.stdout.readline())["sites"][0]["change_bytes"] for _ in range(2)]
-            assert max(changes) > 10 * MIB
+            grown = 0
+            for _ in range(100):
+                grown += json.loads(top.stdout.readline())["sites"][0]["change_bytes"]
+                if grown > 20 * MIB:
+                    break
+            assert grown > 20 * MIB
             program.kill()
             assert top.wait(60) == 0
             assert "the process has ended" in top.stderr.read()
