@@ -1,4 +1,4 @@
-"""What watching costs: instructions and ns of calls that aren't sampled and of sampled ones, memory, and the file on the disk.
+"""The cost of watching: instructions and ns of calls that aren't sampled and of sampled ones, memory, and the file on the disk.
 
 A pair of malloc and free is counted and timed as in bench/sampling_cost.py. With a sample at each byte every call is sampled: half of such a pair is
 a sampled event. `--before PATH` adds another build's recorder where nothing is sampled.

@@ -22,15 +22,12 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from account_programs import NOBODY, postgres_binary
 from harness.measure import ROOT
+from long_life import MIB, bytes_of, growth, resident_bytes
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-MIB = 1 << 20
 PERIOD_S = 5.0
 SAMPLE = "64K"
 LIMITS = ["--every", "5s", "--poll", "1s", "--keep-count", "24", "--keep-bytes", "8M"]
@@ -115,14 +112,14 @@ class Running:
     def sample(self, seconds: float) -> None:
         if self.watcher is None or self.watcher.poll() is not None:
             return
-        with suppress(OSError):
+        with suppress(OSError, RuntimeError):
             snapshots = list((self.folder / "snapshots").glob("*.tare"))
             self.samples.append(
                 Sample(
                     seconds,
                     resident_bytes(self.watcher.pid),
-                    max(disk_bytes(self.folder.glob("*.watch")), default=0),
-                    sum(disk_bytes(snapshots)),
+                    max((bytes_of([file]) for file in self.folder.glob("*.watch")), default=0),
+                    bytes_of(snapshots),
                     len(snapshots),
                 )
             )
@@ -161,26 +158,11 @@ class Running:
             self.watcher.wait()
 
 
-def resident_bytes(pid: int) -> int:
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Rss:"):
-            return int(line.split()[1]) * 1024
-    raise OSError(f"/proc/{pid}/smaps_rollup has no Rss")
-
-
 def cpu_s(pid: int) -> float:
     with suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return 0.0
-
-
-def disk_bytes(files: Iterable[Path]) -> list[int]:
-    sizes = []
-    for file in files:
-        with suppress(FileNotFoundError):
-            sizes.append(os.lstat(file).st_blocks * 512)
-    return sizes
 
 
 def services(work: Path) -> list[Service]:
@@ -250,12 +232,6 @@ def services(work: Path) -> list[Service]:
         subprocess.run(["javac", "Packer.java"], cwd=work / "java", check=True)
         found.append(Service("java", ["java", "-XX:+UseSerialGC", "-Xmx64m", "-cp", str(work / "java"), "Packer"], []))
     return found
-
-
-def growth(values: list[int]) -> float:
-    quarter = max(len(values) // 4, 1)
-    first = statistics.median(values[:quarter])
-    return (statistics.median(values[-quarter:]) - first) / max(first, MIB)
 
 
 def verdicts(running: Running, settled_s: float) -> list[str]:

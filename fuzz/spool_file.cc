@@ -1,14 +1,13 @@
 // Fuzzes the reader of whole spools, as killed launchers leave them behind. A spool is sparse and its parts lie far
-// apart: the input is a list of pieces, each with its place (4 bytes: region and offset) and length (2 bytes).
+// apart: the input is a list of pieces, see placed_writes.h.
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 
+#include "placed_writes.h"
 #include "trace/open/open_trace.h"
 #include "trace/spool/spool_layout.h"
 
@@ -25,19 +24,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const int file = ::memfd_create("spool", MFD_CLOEXEC);
   if (::ftruncate(file, 0) != 0) return 0;
   constexpr std::uint64_t kRegions[] = {0, kStrings, kModules, kRows, kControls, kChunks};
-  while (size > 6) {
-    std::uint32_t place;
-    std::uint16_t length;
-    std::memcpy(&place, data, 4);
-    std::memcpy(&length, data + 4, 2);
-    data += 6;
-    size -= 6;
-    const std::size_t bytes = std::min<std::size_t>(length, size);
-    const std::uint64_t offset = kRegions[(place >> 24) % std::size(kRegions)] + (place & 0xffffff);
-    if (::pwrite(file, data, bytes, static_cast<off_t>(offset)) < 0) return 0;
-    data += bytes;
-    size -= bytes;
-  }
+  const auto write = [](std::uint64_t offset, const std::uint8_t* bytes, std::size_t count) {
+    return ::pwrite(file, bytes, count, static_cast<off_t>(offset)) >= 0;
+  };
+  if (!tare::fuzz::for_placed_writes(data, size, kRegions, 0xffffff, write)) return 0;
   const auto opened = open_trace("/proc/self/fd/" + std::to_string(file));
   if (!opened) return 0;
   IgnoringSink sink;

@@ -1,17 +1,17 @@
 // Fuzzes the reader of watch files, and the recording that is made of one. The file has a valid header; the input is a
-// list of pieces, each with its place (4 bytes: region and offset) and length (2 bytes). The first byte: 1 puts right
-// the check words of the totals and of the first samples, so that the other checks come to their turn.
+// list of pieces, see placed_writes.h. The first byte: 1 puts right the check words of the totals and of the first
+// samples, so that the other checks come to their turn.
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <type_traits>
 
 #include "core/watch/watch_trace.h"
+#include "placed_writes.h"
 #include "trace/watch/watch_file.h"
 
 namespace {
@@ -56,20 +56,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::uint64_t kRegions[] = {8,          kWatchState, kWatchStrings, kWatchModules,
                                         kWatchRows, kWatchNodes, kWatchSums,    kWatchSamples};
   std::uint64_t end = kWatchBytes;
-  while (size > 6) {
-    std::uint32_t place;
-    std::uint16_t length;
-    std::memcpy(&place, data, 4);
-    std::memcpy(&length, data + 4, 2);
-    data += 6;
-    size -= 6;
-    const std::size_t bytes = std::min<std::size_t>(length, size);
-    const std::uint64_t offset = kRegions[(place >> 24) % std::size(kRegions)] + (place & 0x3fffff);
-    if (offset + bytes <= kWatchBytes) put(file, offset, data, bytes);
-    if (is_short) end = std::min<std::uint64_t>(offset + bytes, kWatchBytes);
-    data += bytes;
-    size -= bytes;
-  }
+  const auto write = [&](std::uint64_t offset, const std::uint8_t* bytes, std::size_t count) {
+    if (offset + count <= kWatchBytes) put(file, offset, bytes, count);
+    if (is_short) end = std::min<std::uint64_t>(offset + count, kWatchBytes);
+    return true;
+  };
+  tare::fuzz::for_placed_writes(data, size, kRegions, 0x3fffff, write);
   if (is_right) {
     const std::uint64_t even = 0;  // or the reader would copy the file 20 times
     put(file, kWatchState, &even, sizeof(even));

@@ -44,7 +44,6 @@ nb::dict watch_facts(const std::string& path) {
   facts["freed_blocks"] = totals.freed_blocks;
   facts["ended"] = process.has_ended;
   facts["stopped"] = trace::stop_reason(totals.stop);
-  facts["slots_used"] = process.samples.size();
   facts["slots_total"] = trace::kWatchMaxSamples;
   facts["inherited"] = process.inherited();
   facts["lost_events"] = totals.lost_events;

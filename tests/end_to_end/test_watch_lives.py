@@ -191,7 +191,7 @@ def test_the_distance_doubles_when_there_are_too_many_samples(tare: Tare, progra
     facts = watched.facts(path)
     assert facts["first_sample_bytes"] == 256
     assert facts["sample_bytes"] >= 1024
-    assert facts["slots_used"] <= facts["slots_total"]
+    assert facts["live_samples"] <= facts["slots_total"]
     assert not facts["stopped"]
     tare("run", "-q", "-o", "exact.tare", "--", built, "300000", "2")
     watched.check_sites(tare, path, tare.folder / "exact.tare", 4)

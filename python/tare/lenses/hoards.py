@@ -26,8 +26,8 @@ UNSEEN_BYTES = 3072 * 4096
 # that the snapshot at the exit dates are judged at the time of the peak, too (`aged`): they lived then, and had lain unchanged for long.
 # Bytes that were never written are the lens unwritten's: without the recorder, most are on pages that were never touched, so that freeing
 # them returns no RSS. memcached has 832 KiB of such buffers, one for each thread.
-# What the program read or wrote between the last two snapshots, it needs: the gain is the share of the unchanged bytes that the kernel saw untouched. Of guide
-# pair 11, that is 16.0 of 18.9 MiB, and building the pictures when they are shown returned 15.5 MiB.
+# The program needs the bytes that it read or wrote between the last two snapshots: the gain is the share of the unchanged bytes that the kernel saw
+# untouched. Of guide pair 11, that is 16.0 of 18.9 MiB, and building the pictures when they are shown returned 15.5 MiB.
 _CLAIMS = f"""
 with {USED},
 {HAD},

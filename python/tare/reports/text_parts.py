@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tare.analysis.recording import Recording
     from tare.lenses.lens import Lens
     from tare.naming.names import Frame
-    from tare.text.signals import signal_name
 from tare.text.terminal import Style
 
 

@@ -65,6 +65,13 @@ inline int gettid() {
   return failed(id) ? 0 : static_cast<int>(id);
 }
 
+// The soft limit of setrlimit(2); all ones: none, or unknown.
+inline std::uint64_t limit_of(int resource) {
+  std::uint64_t limits[2] = {~std::uint64_t{0}, ~std::uint64_t{0}};
+  call(SYS_prlimit64, 0, resource, 0, word(limits));
+  return limits[0];
+}
+
 struct Timespec {
   std::int64_t seconds;
   std::int64_t nanoseconds;

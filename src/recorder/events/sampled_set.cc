@@ -74,20 +74,24 @@ bool SampledSet::insert(std::uint64_t address) {
   return false;
 }
 
+// Null: it goes on in none.
+SampledSet::Bucket* SampledSet::next(const Bucket& bucket) {
+  const std::uint64_t link = bucket.words[7].load(std::memory_order_acquire);
+  return link == 0 ? nullptr : reinterpret_cast<Bucket*>(link - 1);
+}
+
 bool SampledSet::holds(std::uint64_t address) const {
-  for (const Bucket* bucket = &buckets_[hash(address) & mask_]; bucket != nullptr;) {
+  for (const Bucket* bucket = &buckets_[hash(address) & mask_]; bucket != nullptr; bucket = next(*bucket)) {
     for (int i = 0; i < 7; ++i) {
       if (bucket->words[i].load(std::memory_order_acquire) == address) return true;
     }
-    const std::uint64_t link = bucket->words[7].load(std::memory_order_acquire);
-    bucket = link == 0 ? nullptr : reinterpret_cast<const Bucket*>(link - 1);
   }
   return false;
 }
 
 bool SampledSet::remove_slowly(std::uint64_t address) {
   const std::uint32_t key = hash(address);
-  for (Bucket* bucket = &buckets_[key & mask_]; bucket != nullptr;) {
+  for (Bucket* bucket = &buckets_[key & mask_]; bucket != nullptr; bucket = next(*bucket)) {
     for (int i = 0; i < 7; ++i) {
       std::uint64_t seen = address;
       if (bucket->words[i].load(std::memory_order_acquire) == address &&
@@ -97,8 +101,6 @@ bool SampledSet::remove_slowly(std::uint64_t address) {
         return true;
       }
     }
-    const std::uint64_t link = bucket->words[7].load(std::memory_order_acquire);
-    bucket = link == 0 ? nullptr : reinterpret_cast<Bucket*>(link - 1);
   }
   return false;
 }

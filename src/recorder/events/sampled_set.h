@@ -44,6 +44,7 @@ class SampledSet {
   void filter_out(std::uint64_t address);
   bool remove_slowly(std::uint64_t address);
   Bucket* extend(Bucket* bucket);
+  static Bucket* next(const Bucket& bucket);
 
   std::atomic<std::uint8_t> filter_[kFilterCounts] = {};  // full counts stay
   std::atomic<std::uint16_t> counts_[kCounts] = {};

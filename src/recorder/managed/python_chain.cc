@@ -19,7 +19,7 @@ struct Place {
   std::uint64_t mark;
 };
 
-// What most frames need of the layout, in registers.
+// Offsets that most frames need, in registers.
 struct Offsets {
   std::uint64_t previous, code, instruction, print, kind;
 };

@@ -161,7 +161,7 @@ std::uint32_t Weaver::weave_from(const PythonRuntime& runtime, const Native& nat
   return kept;
 }
 
-// What the event gets: rows from the innermost on. Member by member: a copy of 16 bytes at once waits for the stores.
+// The rows of the event, from the innermost on. Member by member: a copy of 16 bytes at once waits for the stores.
 void Weaver::finish(std::uint32_t kept, Capture& capture) {
   const std::uint32_t shown = total_ - (dropped_ < total_ ? dropped_ : total_);
   if (shown > kMost || (dropped_ != 0 && shown < kFewestWhenTruncated)) {

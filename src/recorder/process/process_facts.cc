@@ -70,14 +70,32 @@ trace::StringRef text(Spool& spool, const char* value) { return text(spool, valu
 
 }  // namespace
 
+std::uint32_t read_text(const char* path, char* to, std::uint32_t bytes) {
+  const long fd = sys::open(path, O_RDONLY | O_CLOEXEC);
+  const long got = sys::failed(fd) ? -1 : sys::read(fd, to, bytes - 1);
+  if (!sys::failed(fd)) sys::close(fd);
+  const std::uint32_t length = sys::failed(got) ? 0 : static_cast<std::uint32_t>(got);
+  to[length] = '\0';
+  return length;
+}
+
+// The second field is a name in brackets, which may hold anything.
+std::uint64_t start_ticks() {
+  char text[1024];
+  read_text("/proc/self/stat", text, sizeof(text));
+  const char* at = std::strrchr(text, ')');
+  for (int field = 2; at != nullptr && field < 22; ++field) {
+    at = std::strchr(at + 1, ' ');
+  }
+  std::uint64_t ticks = 0;
+  if (at == nullptr) return 0;
+  for (++at; *at >= '0' && *at <= '9'; ++at) ticks = 10 * ticks + static_cast<std::uint64_t>(*at - '0');
+  return ticks;
+}
+
 std::uint32_t peak_resident_kib() {
-  const long fd = sys::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (sys::failed(fd)) return 0;
   char text[4096];
-  const long length = sys::read(fd, text, sizeof text - 1);
-  sys::close(fd);
-  if (sys::failed(length)) return 0;
-  text[length] = '\0';
+  if (read_text("/proc/self/status", text, sizeof(text)) == 0) return 0;
   constexpr char kName[] = "\nVmHWM:";  // "VmHWM:	    1234 kB"
   const char* at = std::strstr(text, kName);
   if (at == nullptr) return 0;

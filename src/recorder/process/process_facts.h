@@ -15,6 +15,12 @@ void write_process_ids(trace::SpoolHeader& header, const trace::SpoolHeader* par
 // Servers overwrite their command line: what is left of its first word, as far as it fits.
 void write_title(trace::SpoolHeader& header);
 
+// Reads the beginning of a file of the kernel's into `to`, terminated. Returns its length.
+std::uint32_t read_text(const char* path, char* to, std::uint32_t bytes);
+
+// Field 22 of /proc/self/stat: when this process started, in clock ticks since boot. 0: not known.
+std::uint64_t start_ticks();
+
 // The greatest resident set so far, the spool's pages included; 0 if the kernel doesn't report it. Uses no heap.
 std::uint32_t peak_resident_kib();
 

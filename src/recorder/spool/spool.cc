@@ -24,12 +24,6 @@ constexpr std::uint64_t kSegmentBytes = kSegmentChunks * trace::kChunkBytes;
 constexpr std::uint64_t kSegmentControlBytes = kSegmentChunks * sizeof(trace::ChunkControl);
 static_assert(kSegmentControlBytes == kPage);
 
-std::uint64_t limit_of(int resource) {
-  std::uint64_t limits[2] = {~std::uint64_t{0}, ~std::uint64_t{0}};
-  sys::call(SYS_prlimit64, 0, resource, 0, sys::word(limits));
-  return limits[0];
-}
-
 // One `part`th of `limit` in whole pages, between `least` and `most` bytes.
 std::uint64_t part_of(std::uint64_t limit, std::uint64_t part, std::uint64_t least, std::uint64_t most) {
   const std::uint64_t bytes = limit / part & ~(kPage - 1);
@@ -82,7 +76,7 @@ Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launche
   if (error == 0) error = map_header(fd);
   // The recorder's mappings count against a limit of the address space, so they are smaller under one. A program of
   // 84 MiB must run under a limit of 100 MiB. All tables and chunks together take a tenth of the limit, or 5.5 MiB.
-  const std::uint64_t space = limit_of(RLIMIT_AS);
+  const std::uint64_t space = sys::limit_of(RLIMIT_AS);
   using Region = Tables::Region;
   const std::uint64_t strings = part_of(space, 128, 512 << 10, trace::kMaxStringBytes);
   const std::uint64_t modules = part_of(space, 512, 128 << 10, trace::kRows - trace::kModules);
@@ -114,7 +108,7 @@ Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launche
 Errno Spool::size_file(long fd) {
   constexpr std::uint64_t kLeast = trace::kChunks + kSegmentBytes;
   std::uint64_t bytes = trace::kSpoolBytes;
-  const std::uint64_t limit = limit_of(RLIMIT_FSIZE);  // going over it would mean SIGXFSZ
+  const std::uint64_t limit = sys::limit_of(RLIMIT_FSIZE);  // going over it would mean SIGXFSZ
   if (limit < bytes) bytes = limit;
   while (bytes >= kLeast) {
     const std::uint64_t segments = (bytes - trace::kChunks) / kSegmentBytes;

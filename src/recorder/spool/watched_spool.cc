@@ -16,19 +16,13 @@ namespace {
 
 constexpr std::uint64_t kStep = 16 << 10;  // of a region that is made real
 
-bool may_be_as_large(std::uint64_t bytes) {  // a larger file would mean SIGXFSZ
-  std::uint64_t limits[2] = {~std::uint64_t{0}, ~std::uint64_t{0}};
-  sys::call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, sys::word(limits));
-  return bytes <= limits[0];
-}
-
 }  // namespace
 
 Errno Spool::create_watched(const char* directory) {
   mode_ = SpoolMode::Watched;
   chunk_limit_ = 0;
   file_chunks_ = 0;
-  if (!may_be_as_large(trace::kWatchBytes)) return EFBIG;
+  if (trace::kWatchBytes > sys::limit_of(RLIMIT_FSIZE)) return EFBIG;  // it would mean SIGXFSZ
   const long fd = open_new(directory);
   if (sys::failed(fd)) return static_cast<Errno>(-fd);
   const long sized = sys::call(SYS_ftruncate, fd, static_cast<long>(trace::kWatchBytes));

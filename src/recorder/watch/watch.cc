@@ -4,11 +4,10 @@
 
 #include <cstring>
 
-#include <fcntl.h>
-
 #include "recorder/base/stamp.h"
 #include "recorder/base/syscall.h"
 #include "recorder/events/sampling.h"
+#include "recorder/process/process_facts.h"
 #include "recorder/unwind/own_memory.h"
 #include "recorder/unwind/unwind.h"
 #include "trace/spool/spool_event.h"
@@ -19,30 +18,6 @@ namespace tare::recorder {
 constinit Watch watch;
 
 namespace {
-
-// Reads the beginning of a file of the kernel's; the result is terminated.
-std::uint32_t read_text(const char* path, char* to, std::uint32_t bytes) {
-  const long fd = sys::open(path, O_RDONLY | O_CLOEXEC);
-  const long got = sys::failed(fd) ? -1 : sys::read(fd, to, bytes - 1);
-  if (!sys::failed(fd)) sys::close(fd);
-  const std::uint32_t length = sys::failed(got) ? 0 : static_cast<std::uint32_t>(got);
-  to[length] = '\0';
-  return length;
-}
-
-// Field 22 of /proc/self/stat. The second field is a name in brackets, which may hold anything.
-std::uint64_t start_ticks() {
-  char text[1024];
-  read_text("/proc/self/stat", text, sizeof(text));
-  const char* at = std::strrchr(text, ')');
-  for (int field = 2; at != nullptr && field < 22; ++field) {
-    at = std::strchr(at + 1, ' ');
-  }
-  std::uint64_t ticks = 0;
-  if (at == nullptr) return 0;
-  for (++at; *at >= '0' && *at <= '9'; ++at) ticks = 10 * ticks + static_cast<std::uint64_t>(*at - '0');
-  return ticks;
-}
 
 // Of an event that isn't stamped.
 constexpr std::uint64_t kUnstamped = ~std::uint64_t{0};

@@ -1,4 +1,4 @@
-// What a watched process keeps in its watch file: its sampled live blocks and sums by stack.
+// The contents of a watch file: sampled live blocks of the process, and sums by stack.
 //
 // Called only for sampled events, at the end of their hook. The table of live samples is memory of the process's own,
 // and the file is a copy of it: a forked child begins with its parent's samples of the moment of the fork, and bytes
