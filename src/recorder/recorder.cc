@@ -234,8 +234,8 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     const LauncherLife life = launcher_.connected() ? launcher_.life() : launcher_.connect(directory_);
     if (life == LauncherLife::Dead) return false;
   }
-  const std::uint32_t buckets = watching() ? SampledSet::kFewBuckets : SampledSet::kManyBuckets;
-  if (error == 0 && sampling() && origin == nullptr && !sampler.prepare(sample_bytes_, sample_seed_, buckets)) {
+  const std::uint32_t most_buckets = watching() ? SampledSet::kMostBucketsOfWatch : SampledSet::kMostBuckets;
+  if (error == 0 && sampling() && origin == nullptr && !sampler.prepare(sample_bytes_, sample_seed_, most_buckets)) {
     error = ENOMEM;
   }
   // Hooks of other threads, which may still work on the recording before, call contents() at any time.

@@ -377,10 +377,22 @@ TEST(Sampling, TheDistanceDoublesAtMost23Times) {
   EXPECT_EQ(times, 23);
 }
 
-TEST(SampledSet, HoldsWhatWasPutIn) {
+TEST(SampledSet, HasBucketsForTheDistance) {
+  EXPECT_EQ(SampledSet::buckets_for(512 << 10), 1u << 12);  // 256 KiB
+  EXPECT_EQ(SampledSet::buckets_for(500'000), 1u << 12);    // always a power of two
+  EXPECT_EQ(SampledSet::buckets_for(16 << 10), SampledSet::kMostBuckets);
+  EXPECT_EQ(SampledSet::buckets_for(1), SampledSet::kMostBuckets);
+  EXPECT_EQ(SampledSet::buckets_for(std::uint64_t{1} << 60), SampledSet::kFewestBuckets);
+}
+
+class SampledSets : public testing::TestWithParam<std::uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(OfAllSizes, SampledSets,
+                         testing::Values(SampledSet::kFewestBuckets, SampledSet::kMostBuckets));
+
+TEST_P(SampledSets, HoldWhatWasPutIn) {
   auto set = std::make_unique<SampledSet>();
-  ASSERT_TRUE(set->prepare());
-  constexpr std::uint64_t kBlocks = 1'000'000;  // more than the buckets hold without growing
+  ASSERT_TRUE(set->prepare(GetParam()));
+  const std::uint64_t kBlocks = GetParam() * std::uint64_t{8};  // more than the buckets hold without growing
   for (std::uint64_t i = 1; i <= kBlocks; ++i) ASSERT_TRUE(set->insert(i * 48));
   for (std::uint64_t i = 1; i <= kBlocks; ++i) ASSERT_FALSE(set->remove(i * 48 + 16));
   for (std::uint64_t i = 1; i <= kBlocks; ++i) ASSERT_TRUE(set->remove(i * 48));
@@ -389,7 +401,7 @@ TEST(SampledSet, HoldsWhatWasPutIn) {
 
 TEST(SampledSet, RulesNearlyAllOthersOutAtFirstSight) {
   auto set = std::make_unique<SampledSet>();
-  ASSERT_TRUE(set->prepare());
+  ASSERT_TRUE(set->prepare(SampledSet::kFewestBuckets));
   constexpr std::uint64_t kSampled = 2'000;  // 1 GiB at 512 KiB
   constexpr std::uint64_t kOthers = 1'000'000;
   for (std::uint64_t i = 1; i <= kSampled; ++i) ASSERT_TRUE(set->insert(i << 19));
@@ -407,7 +419,7 @@ TEST(SampledSet, RulesNearlyAllOthersOutAtFirstSight) {
 
 TEST(SampledSet, IsSharedByThreads) {
   auto set = std::make_unique<SampledSet>();
-  ASSERT_TRUE(set->prepare());
+  ASSERT_TRUE(set->prepare(SampledSet::kFewestBuckets));
   std::atomic<std::uint64_t> lost{0};
   std::vector<std::thread> threads;
   for (std::uint64_t t = 0; t < 4; ++t) {

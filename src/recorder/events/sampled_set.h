@@ -1,7 +1,9 @@
 // The sampled blocks that are alive, and the filter that rules nearly all other blocks out.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
 #include "recorder/base/attributes.h"
@@ -11,10 +13,18 @@ namespace tare::recorder {
 // Lock-free: buckets of eight words, longer by links, never moved.
 class SampledSet {
  public:
-  static constexpr std::uint32_t kManyBuckets = 1 << 17;
-  static constexpr std::uint32_t kFewBuckets = 1 << 13;  // for 16,384 addresses: 512 KiB, which come to be resident
+  // Addresses are spread by a hash, so all buckets come to be resident: 128 KiB to 8 MiB.
+  static constexpr std::uint32_t kFewestBuckets = 1 << 11;
+  static constexpr std::uint32_t kMostBuckets = 1 << 17;
+  static constexpr std::uint32_t kMostBucketsOfWatch = 1 << 13;  // a watch file has room for 16,384 samples
+  // Four sampled blocks a bucket where 8 GiB live. A bucket that is full goes on in others, which costs only calls that
+  // are sampled.
+  static constexpr std::uint32_t buckets_for(std::uint64_t mean_bytes) {
+    const std::uint64_t wanted = (std::uint64_t{2} << 30) / std::max<std::uint64_t>(mean_bytes, 1);
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(std::bit_floor(wanted), kFewestBuckets, kMostBuckets));
+  }
   // Maps it; false: no address space. The number of buckets is a power of two, and that of the first call stays.
-  bool prepare(std::uint32_t buckets = kManyBuckets);
+  bool prepare(std::uint32_t buckets);
   bool insert(std::uint64_t address);
   // Nearly always rules out a block that isn't sampled, but never a null pointer: a table of counts that stays in the
   // L1 cache. 1 GiB of live blocks sampled every 512 KiB sets one in eight.

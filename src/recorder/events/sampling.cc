@@ -1,6 +1,8 @@
 // Sampling decisions.
 #include "recorder/events/sampling.h"
 
+#include <algorithm>
+
 #include "recorder/base/numeric.h"
 
 namespace tare::recorder {
@@ -19,7 +21,7 @@ std::uint64_t mix(std::uint64_t& state) {  // splitmix64
 
 }  // namespace
 
-bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed, std::uint32_t buckets) {
+bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed, std::uint32_t most_buckets) {
   seed_ = seed;
   double bytes = 1.5;
   for (int size = 0; size < 64; ++size, bytes *= 2) {
@@ -39,7 +41,7 @@ bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed, std::uint32_
     __atomic_store_n(&each->added, 0, __ATOMIC_RELAXED);
   }
   allocations_.store(0, std::memory_order_relaxed);
-  return sampled.prepare(buckets);
+  return sampled.prepare(std::min(SampledSet::buckets_for(mean_bytes), most_buckets));
 }
 
 void Sampler::fill(Odds& odds, double mean_bytes) const {

@@ -52,7 +52,7 @@ class Sampler {
   static constexpr int kMostStates = 64;    // 4 KiB read; of 10,000 threads' states it was 640 KiB for each sample
 
   // False: no memory for it.
-  bool prepare(std::uint64_t mean_bytes, std::uint64_t seed, std::uint32_t buckets = SampledSet::kManyBuckets);
+  bool prepare(std::uint64_t mean_bytes, std::uint64_t seed, std::uint32_t most_buckets = SampledSet::kMostBuckets);
   void seed(SamplingState& state, std::uint64_t thread) const;
   // Adds the counts of `state` to the process's. One call at a time.
   void enlist(SamplingState& state);
