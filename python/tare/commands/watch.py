@@ -245,7 +245,9 @@ def _install(options: argparse.Namespace) -> int:
     parse_bytes(options.sample, "--sample")
     tare = os.path.abspath(sys.argv[0])
     facts = service.facts_of(options.install)
-    made = service.units(options.install, facts, recorder_library(), tare, options.sample)
+    library = recorder_library()
+    service.check_visible(options.install, facts, library, tare)
+    made = service.units(options.install, facts, library, tare, options.sample)
     for unit in made:
         say([f"# {unit.path}", *unit.text.splitlines(), ""])
     if options.dry_run:

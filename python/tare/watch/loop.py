@@ -37,24 +37,28 @@ class Loop:
         self._clock = clock or Clock()
         self._selector = selectors.DefaultSelector()
         self._server = Server(socket_path, self.handle, self._selector) if socket_path else None
+        self._selector.register(watcher.alarms, selectors.EVENT_READ, self._alarm)
         self._stopping = False
         self._asked = False
+        self._alarmed = False
         self._requested_s = -_REQUESTS_APART_S
 
     def run(self, program: subprocess.Popen[bytes] | None = None) -> None:
         """Until a signal ends it, or the program has ended."""
         with self._signals(program):
-            next_s = self._clock.monotonic_s()
+            next_s = soonest_s = self._clock.monotonic_s()
             while not self._stopping and (program is None or program.poll() is None):
                 now_s = self._clock.monotonic_s()
                 if self._asked:
                     self._asked = False
                     self._watcher.request("signal")
-                if now_s >= next_s:
+                if now_s >= next_s or (self._alarmed and now_s >= soonest_s):
+                    self._alarmed = False
                     before_s = time.process_time()
                     self._watcher.round()
-                    next_s = self._clock.monotonic_s() + pause_s(self._poll_s, time.process_time() - before_s)
-                self._wait(next_s)
+                    took_s, now_s = time.process_time() - before_s, self._clock.monotonic_s()
+                    next_s, soonest_s = now_s + pause_s(self._poll_s, took_s), now_s + pause_s(0.0, took_s)
+                self._wait(min(next_s, soonest_s) if self._alarmed else next_s)
         self._watcher.close()
         if self._server is not None:
             self._server.close()
@@ -79,6 +83,9 @@ class Loop:
         self._requested_s = now_s
         names = self._watcher.request("http", int(pid))
         return as_json({"snapshots": names}) if names else Answer(503, "no snapshot was taken\n")
+
+    def _alarm(self, _events: int, now_s: float) -> None:
+        self._alarmed = self._watcher.alarm(now_s) or self._alarmed
 
     def _wait(self, next_s: float) -> None:
         now_s = self._clock.monotonic_s()

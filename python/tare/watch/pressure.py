@@ -48,10 +48,10 @@ class Groups:
         return ""
 
     def parents(self, folder: str) -> list[str]:
-        """The group and, in v2, those above it: only v2 counts kills in groups below."""
-        if not os.path.exists(f"{self._root}{folder}/memory.events"):
+        """The group and, in v2, those above it: only v2 counts kills in groups below. The group may be gone."""
+        tops = {mount.folder for mount in self._mounts if mount.version == 2}
+        if not any(_is_below(folder, top) for top in tops):
             return [folder]
-        tops = {mount.folder for mount in self._mounts}
         chain = [folder]
         while folder not in tops and folder != self._given and folder.count("/") > 1 and len(chain) < _MOST_PARENTS:
             folder = folder.rpartition("/")[0]
@@ -61,12 +61,22 @@ class Groups:
     def events(self, folder: str) -> Events:
         """Of v2, kills in groups below count too; of v1, only those in the group itself."""
         path = self._root + folder
-        found = dict(_pairs(_lines(f"{path}/memory.events")))
+        found = dict(_pairs(_lines(self.events_file(folder))))
         if found:
             return Events(found.get("oom_kill"), found.get("high", 0) + found.get("max", 0))
         control = dict(_pairs(_lines(f"{path}/memory.oom_control")))
         failures = _number(f"{path}/memory.failcnt")
         return Events(control.get("oom_kill"), failures)
+
+    def events_file(self, folder: str) -> str:
+        return f"{self._root}{folder}/memory.events"
+
+    def inode(self, folder: str) -> int:
+        """0: the group is gone."""
+        try:
+            return os.stat(self._root + folder).st_ino
+        except OSError:
+            return 0
 
     def limit_bytes(self, folder: str) -> int | None:
         for name in ("memory.max", "memory.limit_in_bytes"):
@@ -105,6 +115,10 @@ class Groups:
             elif kinds[0] == "cgroup" and "memory" in kinds[-1].split(","):
                 mounts.append(Mount(folder, root, 1))
         return mounts
+
+
+def _is_below(folder: str, top: str) -> bool:
+    return folder == top or folder.startswith(f"{top.rstrip('/')}/")
 
 
 def _joined(mount: Mount, path: str) -> str:

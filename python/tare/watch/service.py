@@ -14,6 +14,9 @@ _UNIT = re.compile(r"[A-Za-z0-9:_.@-]{1,200}\.service", re.ASCII)
 _MARK = "# Written by `tare watch --install`; `tare watch --uninstall` deletes it."
 _STATE = "/var/lib"
 UNITS = "/etc/systemd/system"
+_SANDBOX = ("NoExecPaths", "ProtectHome", "PrivateTmp", "RootDirectory", "RootImage")
+_HOMES = ("/home", "/root", "/run/user")
+_TEMPORARY = ("/tmp", "/var/tmp")
 
 
 class Facts(NamedTuple):
@@ -22,6 +25,9 @@ class Facts(NamedTuple):
     user: str = ""
     is_dynamic: bool = False  # DynamicUser=: systemd keeps its state below /var/lib/private
     preload: str = ""  # LD_PRELOAD of its environment
+    maps_only_listed: bool = False  # NoExecPaths=, as Debian's redis-server has it: code elsewhere needs ExecPaths=
+    hidden: tuple[str, ...] = ()  # folders that the service doesn't see, by ProtectHome= and PrivateTmp=
+    root: str = ""  # RootDirectory= or RootImage=
 
 
 class Unit(NamedTuple):
@@ -36,6 +42,7 @@ def units(name: str, facts: Facts, library: str, tare: str, sample: str, options
     folder = f"{_STATE}/{state}"
     preload = f"{library}:{facts.preload}" if facts.preload else library
     watcher = f"tare-watch-{stem}.service"
+    listed = f'ExecPaths="{_quoted(library)}"\n' if facts.maps_only_listed else ""
     drop_in = f"""{_MARK}
 [Unit]
 Wants={watcher}
@@ -44,7 +51,7 @@ Wants={watcher}
 StateDirectory={state}
 Environment="LD_PRELOAD={_quoted(preload)}"
 Environment="TARE_WATCH={_quoted(folder)}" "TARE_SAMPLE={_quoted(sample)}"
-"""
+{listed}"""
     own = f"{_STATE}/private/{state}" if facts.is_dynamic else folder
     user = f"User={facts.user}\n" if facts.user and not facts.is_dynamic else ""
     service = f"""{_MARK}
@@ -64,6 +71,12 @@ PrivateNetwork=yes
 ProtectSystem=strict
 ReadWritePaths="-{_quoted(own)}"
 RestrictAddressFamilies=AF_UNIX
+RestrictNamespaces=yes
+RestrictRealtime=yes
+LockPersonality=yes
+ProtectControlGroups=yes
+ProtectKernelTunables=yes
+SystemCallArchitectures=native
 
 [Install]
 WantedBy=multi-user.target
@@ -73,7 +86,7 @@ WantedBy=multi-user.target
 
 def facts_of(name: str) -> Facts:
     """Of a service that systemd has loaded."""
-    properties = ("LoadState", "User", "DynamicUser", "Environment")
+    properties = ("LoadState", "User", "DynamicUser", "Environment", *_SANDBOX)
     command = ["systemctl", "show", *(f"--property={each}" for each in properties), "--", name]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
@@ -95,7 +108,51 @@ def parsed(properties: dict[str, str]) -> Facts:
         key, _, value = word.strip('"').partition("=")
         if key == "LD_PRELOAD" and "libtare-record" not in value:
             preload = value
-    return Facts(properties.get("User", ""), properties.get("DynamicUser") == "yes", preload)
+    dynamic = properties.get("DynamicUser") == "yes"
+    hidden = list[str]()
+    if properties.get("ProtectHome") in ("yes", "tmpfs"):
+        hidden += _HOMES
+    if dynamic or properties.get("PrivateTmp") == "yes":  # DynamicUser= implies it
+        hidden += _TEMPORARY
+    root = properties.get("RootDirectory") or properties.get("RootImage") or ""
+    return Facts(properties.get("User", ""), dynamic, preload, bool(properties.get("NoExecPaths")), tuple(hidden), root)
+
+
+def check_visible(name: str, facts: Facts, library: str, tare: str) -> None:
+    """A recorder that the service can't load would only be a line of ld.so in the service's log."""
+    if facts.root:
+        raise TareError(
+            IO,
+            f"watch: {name} has a root of its own, {facts.root}: set LD_PRELOAD and TARE_WATCH to paths in it yourself",
+        )
+    for folder in facts.hidden:
+        if library.startswith(f"{folder}/"):
+            raise TareError(
+                IO,
+                f"watch: {name} doesn't see {library}: its unit hides {folder}: install Tare in another folder, such as /opt/tare",
+            )
+    if facts.user in ("", "root") and not facts.is_dynamic:
+        return
+    for path in (library, tare):
+        if closed := _closed_to_others(path):
+            raise TareError(
+                IO,
+                f"watch: the user of {name} can't read {path}: {closed} is closed to others: install Tare in another folder, such as /opt/tare",
+            )
+
+
+def _closed_to_others(path: str) -> str:
+    """The file or the folder above it that others can't read or enter; empty: none."""
+    each = os.path.realpath(path)
+    try:
+        if not os.stat(each).st_mode & 0o004:
+            return each
+        while (each := os.path.dirname(each)) != "/":
+            if not os.stat(each).st_mode & 0o001:
+                return each
+    except OSError:  # found when the service starts
+        pass
+    return ""
 
 
 def install(made: list[Unit], root: str = "") -> None:

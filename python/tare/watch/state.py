@@ -41,14 +41,17 @@ def save(store: Store, known: Mapping[str, Seen]) -> None:
 
 
 def _seen(row: Any) -> Seen:
-    namespace, group, kills, system_kills, limit_bytes, seen_ns = row
+    namespace, group, kills, system_kills, limit_bytes, inodes, seen_ns = row
     if len(kills) > _MOST_GROUPS or not isinstance(group, str):
         raise ValueError
     return Seen(
         int(namespace),
         group,
         Counters(
-            {str(folder): int(count) for folder, count in kills.items()}, _maybe(system_kills), _maybe(limit_bytes)
+            {str(folder): int(count) for folder, count in kills.items()},
+            _maybe(system_kills),
+            _maybe(limit_bytes),
+            {str(folder): int(inode) for folder, inode in inodes.items()},
         ),
         int(seen_ns),
     )

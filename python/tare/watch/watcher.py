@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tare.errors import IO, TareError
 from tare.watch import notes, oom, reader, snapshots, state
+from tare.watch.alarms import Alarms
 from tare.watch.folder import MOST_FILES, Entry, Folder
 from tare.watch.metrics import Own
 from tare.watch.oom import Verdict
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tare.watch.exact import ExactRecordings
+    from tare.watch.oom import Counters
     from tare.watch.reader import Facts
 
 _SAY_AGAIN_S = 3600.0  # after which the same line may be printed again
@@ -88,6 +90,9 @@ class Watcher:
         self._processes = processes or Processes()
         self._groups = groups or Groups()
         self._exact = exact
+        self.alarms = Alarms(self._groups)
+        self._dying: dict[str, Counters] = {}  # of processes that were killed and hadn't ended yet
+        self._before: Seen | None = None  # of the last round, for processes that begin and end between two
         self._known: dict[str, Watched] = {}
         self._bad: dict[str, Entry] = {}  # unreadable as they are
         self._added = False
@@ -112,6 +117,7 @@ class Watcher:
         self._processes.refresh()
         alive, dead = self._sorted_by_life(entries, now_ns)
         self._finish(dead)
+        self._note_counters(now_ns)
         for each in alive:
             self._look_at(each, now_s)
         self._apply_group_triggers(alive, now_s)
@@ -134,6 +140,14 @@ class Watcher:
         self._rotate()
         return [name for name in names if name]
 
+    def alarm(self, now_s: float) -> bool:
+        """Whether a round is due. Counters of killed processes are read now: their group may be gone at the next round."""
+        is_due, killed = self.alarms.changed(now_s)
+        for each in self._known.values():
+            if each.group in killed and each.visible_pid and self._processes.is_dying(each.visible_pid):
+                self._dying[each.facts.image] = oom.counters(self._groups, each.group)
+        return is_due
+
     def figures(self) -> tuple[list[tuple[Facts, int | None]], Own]:
         """Of the last round."""
         rows = [(each.facts, each.rss_bytes) for _, each in sorted(self._known.items())]
@@ -142,6 +156,7 @@ class Watcher:
         return rows, own
 
     def close(self) -> None:
+        self.alarms.close()
         if self._exact is not None:
             self._exact.stop()
 
@@ -192,6 +207,12 @@ class Watcher:
     def _seen_of(self, facts: Facts) -> Seen | None:
         return self._seen.get(facts.image) or (self._own if self._is_own(facts) else None)
 
+    def _note_counters(self, now_ns: int) -> None:
+        """After a round's deaths, so that their kills aren't counted for processes that begin later."""
+        before = self._before.group if self._before else ""
+        group = next((seen.group for seen in self._seen.values() if seen.group), before)
+        self._before = Seen(0, group, oom.counters(self._groups, group), now_ns)
+
     def _read(self, entry: Entry) -> Watched | None:
         """None: unreadable; read again when the file has changed."""
         if self._bad.get(entry.name) == entry:
@@ -226,6 +247,7 @@ class Watcher:
         counted = oom.counters(self._groups, each.group)
         # The kernel counts a kill before it sends the signal: a process that isn't dying yet isn't in these counters.
         if before is not None and counted != before.counters and self._processes.is_dying(found.visible_pid):
+            self._dying[image] = counted
             return
         self._seen[image] = Seen(namespace, each.group, counted, now_ns)
 
@@ -271,10 +293,9 @@ class Watcher:
         for each in dead:
             reason = "ended" if each.facts.ended else "killed"
             if not self._has(each.facts, reason):
-                seen = self._seen_of(each.facts)
                 verdict = Verdict(oom.UNKNOWN)
-                if reason == "killed" and seen is not None and each.facts.boot_id == self._processes.boot_id:
-                    verdict = oom.judge(self._groups, seen.counters, deaths)
+                if reason == "killed" and each.facts.boot_id == self._processes.boot_id:
+                    verdict = self._verdict(each.facts, deaths)
                 if not self._write_final(each, reason, verdict):
                     continue
             if reason == "killed":
@@ -283,6 +304,13 @@ class Watcher:
                 except TareError as error:
                     self._fail(error.message)
                 self._known.pop(each.entry.name, None)
+
+    def _verdict(self, facts: Facts, deaths: dict[str, int]) -> Verdict:
+        if (seen := self._seen_of(facts)) is not None:
+            return oom.judge(self._groups, seen.group, seen.counters, deaths, self._dying.get(facts.image))
+        if self._before is not None and self._before.seen_ns <= facts.began_ns:
+            return oom.judge_unseen(self._groups, self._before.counters, deaths)
+        return Verdict(oom.UNKNOWN)
 
     def _write_final(self, each: Watched, reason: str, verdict: Verdict) -> str:
         facts, seen = each.facts, self._seen_of(each.facts)
@@ -349,8 +377,11 @@ class Watcher:
         self._known = {name: each for name, each in self._known.items() if name in names}
         self._bad = {name: entry for name, entry in self._bad.items() if name in names}
         images = {each.facts.image for each in self._known.values()}
+        self._dying = {image: counted for image, counted in self._dying.items() if image in images}
         self._seen = {image: seen for image, seen in self._seen.items() if image in images}
-        self.triggers.keep_only(images, {each.group for each in self._known.values()})
+        groups = {each.group for each in self._known.values()}
+        self.triggers.keep_only(images, groups)
+        self.alarms.follow(groups)
 
     def _save(self, now_ns: int) -> None:
         """Only when something else than a time has changed, or the times are a minute old."""

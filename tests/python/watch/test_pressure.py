@@ -74,7 +74,7 @@ def judged(machine: Machine, group: str, change: dict[str, int], deaths: int = 1
             (machine.cgroups / name).rmdir()
         else:
             machine.group(name, oom_kills=kills)
-    return oom.judge(groups, before, {f"/sys/fs/cgroup/{group}": deaths})
+    return oom.judge(groups, f"/sys/fs/cgroup/{group}", before, {f"/sys/fs/cgroup/{group}": deaths})
 
 
 def test_a_counted_kill_of_the_own_group_is_certain(machine: Machine) -> None:
@@ -109,10 +109,52 @@ def test_a_group_made_anew_counts_as_gone(machine: Machine) -> None:
     assert judged(machine, "app", {"app": 0}).verdict == "no"
 
 
+def test_a_group_made_anew_without_a_kill_before_counts_as_gone(machine: Machine) -> None:
+    """A service that systemd restarts: its new group counts from 0, as the old one did before its kill."""
+    machine.group("slice", oom_kills=0)
+    folder = str(machine.group("slice/app", oom_kills=0)).removeprefix(str(machine.root))
+    groups = groups_of(machine)
+    before = oom.counters(groups, folder)
+    machine.group("slice/app", oom_kills=1)
+    dying = oom.counters(groups, folder)
+    (machine.cgroups / "slice/app").rename(machine.cgroups / "old")  # its inode stays in use
+    machine.group("slice/app", oom_kills=0)
+    machine.group("slice", oom_kills=1)
+    verdict = oom.judge(groups, folder, before, {folder: 1})
+    assert (verdict.verdict, verdict.group) == ("likely", "/sys/fs/cgroup/slice")
+    verdict = oom.judge(groups, folder, before, {folder: 1}, dying)
+    assert (verdict.verdict, verdict.group, verdict.before, verdict.after) == ("yes", folder, 0, 1)
+
+
 def test_only_the_machines_counter_rose(machine: Machine) -> None:
     groups = groups_of(machine)
     before = oom.counters(groups, "")
     (machine.proc / "vmstat").write_text("oom_kill 6\n")
-    assert oom.judge(groups, before, {"": 1})[:4] == ("unknown", "", 5, 6)
+    assert oom.judge(groups, "", before, {"": 1})[:4] == ("unknown", "", 5, 6)
     (machine.proc / "vmstat").unlink()
-    assert oom.judge(groups, before, {"": 1})[:4] == ("unknown", "", None, None)
+    assert oom.judge(groups, "", before, {"": 1})[:4] == ("unknown", "", None, None)
+
+
+def test_a_process_that_no_round_has_seen(machine: Machine) -> None:
+    """Its group is unknown: the machine's counter can exclude a kill, and a kill in the others' group makes its own probable."""
+    machine.group("slice", oom_kills=4)
+    machine.group("slice/app", oom_kills=0)
+    groups = groups_of(machine)
+    before = oom.counters(groups, "/sys/fs/cgroup/slice/app")
+    assert oom.judge_unseen(groups, before, {"": 1})[:4] == ("no", "", 5, 5)
+    (machine.proc / "vmstat").write_text("oom_kill 6\n")
+    assert oom.judge_unseen(groups, before, {"": 1})[:4] == ("unknown", "", 5, 6)
+    machine.group("slice", oom_kills=5)
+    assert oom.judge_unseen(groups, before, {"": 1})[:4] == ("likely", "/sys/fs/cgroup/slice", 4, 5)
+    (machine.proc / "vmstat").unlink()
+    assert oom.judge_unseen(groups, oom.counters(groups, ""), {"": 1})[:4] == ("unknown", "", None, None)
+
+
+def test_a_group_without_a_memory_controller_leaves_the_one_above(machine: Machine) -> None:
+    machine.group("user", oom_kills=1)
+    (machine.cgroups / "user/session").mkdir()
+    folder = "/sys/fs/cgroup/user/session"
+    groups = groups_of(machine)
+    before = oom.counters(groups, folder)
+    machine.group("user", oom_kills=2)
+    assert oom.judge(groups, folder, before, {folder: 1})[:4] == ("likely", "/sys/fs/cgroup/user", 1, 2)

@@ -92,3 +92,43 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     done = subprocess.run(["systemd-analyze", "verify", path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert str(path) not in done.stderr
+
+
+def test_a_service_that_may_map_only_listed_files_gets_the_recorder_listed() -> None:
+    """Debian's redis-server.service has NoExecPaths=/, by which the recorder couldn't be loaded."""
+    facts = service.parsed({"User": "redis", "NoExecPaths": "/"})
+    drop_in, _ = units(facts)
+    assert values(drop_in)["Service"]["ExecPaths"] == '"/opt/100%%/libtare-record.so"'
+    assert "ExecPaths" not in units(service.parsed({"User": "redis", "NoExecPaths": ""}))[0].text
+
+
+@pytest.mark.parametrize(
+    ("properties", "library", "why"),
+    [
+        ({"ProtectHome": "yes"}, "/home/me/tare/lib.so", "its unit hides /home"),
+        ({"ProtectHome": "tmpfs"}, "/root/tare/lib.so", "its unit hides /root"),
+        ({"PrivateTmp": "yes"}, "/tmp/lib.so", "its unit hides /tmp"),
+        ({"DynamicUser": "yes"}, "/var/tmp/lib.so", "its unit hides /var/tmp"),
+        ({"RootDirectory": "/srv/root"}, "/opt/lib.so", "has a root of its own, /srv/root"),
+        ({"ProtectHome": "read-only", "PrivateTmp": "no", "RootImage": ""}, "/home/me/lib.so", ""),
+        ({"ProtectHome": "yes"}, "/homes/lib.so", ""),
+    ],
+)
+def test_a_recorder_that_the_service_doesnt_see(properties: dict[str, str], library: str, why: str) -> None:
+    facts = service.parsed(properties)
+    if not why:
+        service.check_visible("a.service", facts, library, "/opt/tare")
+        return
+    with pytest.raises(TareError, match=why) as caught:
+        service.check_visible("a.service", facts, library, "/opt/tare")
+    assert "\n" not in caught.value.message
+
+
+def test_files_that_the_services_user_cant_read(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o750)
+    library = closed / "lib.so"
+    library.touch(mode=0o644)
+    with pytest.raises(TareError, match=f"the user of a.service can't read {library}: {closed} is closed to others"):
+        service.check_visible("a.service", Facts(user="redis"), str(library), "/usr/bin/env")
+    service.check_visible("a.service", Facts(), str(library), "/usr/bin/env")  # root can
