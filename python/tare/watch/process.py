@@ -31,13 +31,20 @@ class Processes:
         self._others = None
 
     def find(self, pid: int, start_ticks: int, boot_id: str, *, was_seen: bool) -> Found:
-        """`was_seen`: it was visible from this PID namespace earlier, so its absence means its end."""
-        if boot_id != self.boot_id:
+        """`was_seen`: it was visible from this PID namespace earlier, so its absence means its end.
+
+        AppArmor may keep the recorder from reading its start and the boot: 0 and empty. Any process of that number is it then,
+        because to keep the file of a dead process is better than to delete that of a living one.
+        """
+        if boot_id and boot_id != self.boot_id:
             return Found("dead")
         state, ticks = self._stat(pid)
-        if ticks == start_ticks:
+        if ticks == start_ticks or (ticks >= 0 and not start_ticks):
             return Found("dead") if state in _DEAD_STATES else Found("alive", pid)
-        if here := self._elsewhere().get((pid, start_ticks)):
+        others = self._elsewhere()
+        if here := others.get((pid, start_ticks)) or (
+            0 if start_ticks else next((outer for (inner, _), outer in others.items() if inner == pid), 0)
+        ):
             return Found("alive", here)
         return Found("dead" if was_seen or self.namespace == _INITIAL_NAMESPACE else "hidden")
 

@@ -294,7 +294,7 @@ class Watcher:
             reason = "ended" if each.facts.ended else "killed"
             if not self._has(each.facts, reason):
                 verdict = Verdict(oom.UNKNOWN)
-                if reason == "killed" and each.facts.boot_id == self._processes.boot_id:
+                if reason == "killed" and each.facts.boot_id in ("", self._processes.boot_id):
                     verdict = self._verdict(each.facts, deaths)
                 if not self._write_final(each, reason, verdict):
                     continue

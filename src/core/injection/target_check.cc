@@ -2,6 +2,7 @@
 #include "core/injection/target_check.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,6 +62,10 @@ Result<Filters> check_target(pid_t pid) {
   file.read(reinterpret_cast<char*>(&header), sizeof(header));
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
     return refused(pid, "it isn't a 64-bit x86 program");
+  // Yama allows reading maps and auxv, and refuses memory: without this check, the process seems to have no loader.
+  const int memory = ::open((process + "/mem").c_str(), O_RDONLY | O_CLOEXEC);
+  if (memory < 0) return trace_refused(pid, errno);
+  ::close(memory);
   const long seccomp = number_in_status(*status, "Seccomp").value_or(0);
   if (seccomp == 1) return refused(pid, "it confines itself by seccomp's strict mode");
   return seccomp == 0 ? Filters::None : Filters::Some;

@@ -26,6 +26,16 @@ def test_an_absent_process_is_dead_only_if_it_would_be_visible(machine: Machine)
     assert state(machine, 9, was_seen=True) == "dead"
 
 
+def test_without_start_and_boot_the_number_decides(machine: Machine) -> None:
+    """AppArmor kept the recorder from reading them: a living process must not lose its file."""
+    machine.start(7)
+    machine.start(5000, ticks=31, inner_pid=12)
+    assert state(machine, 7, ticks=0, boot="") == "alive"
+    assert Processes(str(machine.proc)).find(12, 0, "", was_seen=True) == ("alive", 5000)
+    assert state(machine, 9, ticks=0, boot="", was_seen=True) == "dead"
+    assert state(machine, 7, ticks=0, boot="another") == "dead"
+
+
 def test_a_zombie_is_dead(machine: Machine) -> None:
     machine.start(7)
     stat = machine.proc / "7/stat"
