@@ -11,9 +11,10 @@ from tare.watch import reader, snapshots
 from tare.watch.folder import SNAPSHOTS, Entry, Folder
 from tare.watch.process import Processes
 from tare.watch.reader import Facts
-from tare.watch.snapshots import Snapshot
+from tare.watch.snapshots import Limits, Snapshot
 from tare.watch.store import Store
 
+_MOST_CACHED = 20  # of FOLDER@now, in the user's cache
 _FORMS = "FOLDER@now, FOLDER@last, FOLDER@peak or a time ago such as FOLDER@1h"
 
 
@@ -107,11 +108,16 @@ def _of_file(path: str, name: str) -> str:
 
 
 def _written(folder: Folder, name: str, facts: Facts) -> str:
-    """Beside the watcher's snapshots, which it rotates with its own; if this user may not write there, in the user's cache."""
+    """Beside the watcher's snapshots, which it rotates with its own; if this user may not write there, in the user's cache.
+
+    Root doesn't write there either if the folder belongs to another user, who could lead its writes elsewhere by links.
+    """
     made = snapshots.name_of(facts.program, facts.image, time.time_ns() // 1_000_000, "now", facts.live_bytes)
     shown = os.path.join(folder.path, name)
     with folder.opened(name) as opened:
         try:
+            if os.geteuid() == 0 and os.fstat(folder.fd).st_uid != 0:
+                raise TareError(IO, f"{folder.path} belongs to another user")
             where = os.path.join(folder.path, SNAPSHOTS)
             fd = folder.open_snapshots()
             try:
@@ -124,7 +130,17 @@ def _written(folder: Folder, name: str, facts: Facts) -> str:
             where = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "tare/watch")
             os.makedirs(where, mode=0o700, exist_ok=True)
             reader.write_trace(opened, os.path.join(where, made), shown)
+            _rotate(where)
     return os.path.join(where, made)
+
+
+def _rotate(where: str) -> None:
+    """No watcher does it in the user's cache."""
+    fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        Store(fd, where).rotate(time.time_ns() // 1_000_000, Limits(snapshots=_MOST_CACHED))
+    finally:
+        os.close(fd)
 
 
 def _listed(folder: Folder) -> list[Snapshot]:

@@ -138,6 +138,12 @@ bool write_cache(const fs::path& folder, std::string_view name, const Header& he
   return false;
 }
 
+// Root's files in a folder of another user: that user can't delete them, and could lead the writes elsewhere by links.
+bool is_root_elsewhere(const fs::path& trace) {
+  struct stat folder{};
+  return ::geteuid() == 0 && ::stat((trace.parent_path() / ".").c_str(), &folder) == 0 && folder.st_uid != 0;
+}
+
 fs::path user_folder() {
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg == '/') return fs::path(xdg) / "tare";
   if (const char* home = std::getenv("HOME"); home && *home == '/') return fs::path(home) / ".cache" / "tare";
@@ -182,6 +188,7 @@ Status TableCache::store(std::string_view name, const Tables& tables) const {
   header.payload_bytes = payload.size();
   header.payload_hash = trace::xxh64(payload, kTablesVersion);
   for (const fs::path& folder : folders_) {
+    if (&folder == &folders_.front() && folders_.size() > 1 && is_root_elsewhere(trace_)) continue;
     if (write_cache(folder, name, header, payload)) return ok();
   }
   return Error{ErrorKind::Io, "can't write a cache of " + trace_.string() +

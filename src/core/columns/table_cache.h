@@ -30,7 +30,8 @@ class TableCache {
 
   // `name`: kReplayedTables for the tables of replay; other names for tables derived from them ("frames").
   std::optional<Tables> load(std::string_view name) const;
-  // Whole or not at all. An error means that neither folder was writable.
+  // Whole or not at all. An error means that neither folder was writable. Root writes beside a trace only in its own
+  // folders.
   Status store(std::string_view name, const Tables& tables) const;
 
   // Where caches of a trace may lie, best first: beside it, and in $XDG_CACHE_HOME/tare (~/.cache/tare).

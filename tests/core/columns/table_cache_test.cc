@@ -187,6 +187,16 @@ TEST_F(TableCacheTest, FallsBackToTheUsersFolder) {
   EXPECT_FALSE(TableCache(folder_ / "other" / "app.tare").load("tables")) << "same name, other folder";
 }
 
+TEST_F(TableCacheTest, RootLeavesNothingInAnotherUsersFolder) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  ASSERT_EQ(::chown(folder_.c_str(), 12345, 12345), 0);
+  const TableCache cache(trace_);
+  ASSERT_TRUE(cache.store("tables", tables_));
+  EXPECT_FALSE(fs::exists(cache.folders()[0]));
+  EXPECT_TRUE(fs::exists(cache.folders()[1]));
+  EXPECT_TRUE(cache.load("tables"));
+}
+
 TEST_F(TableCacheTest, NowhereToWriteIsOneClearError) {
   std::ofstream(folder_ / ".app.tare.cache") << "x";
   std::ofstream(folder_ / "user") << "x";

@@ -72,6 +72,24 @@ def test_a_folder_of_another_user_is_read_into_the_users_cache(
     assert resolved(f"{folder}@now").startswith(str(tmp_path / "cache/tare/watch"))
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_root_writes_nothing_into_a_folder_of_another_user(
+    folder: Path, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(addresses, "_MOST_CACHED", 2)
+    machine.start(7)
+    machine.write(7)
+    os.chown(folder, 12345, 12345)
+    before = sorted(folder.rglob("*"))
+    for _ in range(12):
+        made = resolved(f"{folder}@now")
+    assert made.startswith(str(tmp_path / "cache/tare/watch"))
+    assert sorted(folder.rglob("*")) == before
+    assert len(list((tmp_path / "cache/tare/watch").glob("*.tare"))) == 2
+    assert os.path.exists(made)
+
+
 def test_other_texts_stay(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "a@1h").write_text("")
     for text in ("app.tare", str(tmp_path / "a@1h"), "missing@now", "@now", "", "x.watch", f"{folder}/x@now"):
