@@ -277,7 +277,7 @@ def way_to_see_more(recording: Recording, found: Account) -> str:
         return ""
     program = str(recording.process["program"])
     if recording.process["earlier_peak_rss_bytes"] is not None and recording.process["python"]:
-        return f"after an attach, blocks of pymalloc aren't recorded; tare run -- {program} ... records them"
+        return f"after an attach, older blocks of pymalloc are unknown; tare run -- {program} ... records all of them"
     for start, switch in _SWITCHES.items():
         # With the switch set blocks are most of the memory, or the program maps memory itself: other advice fits.
         if program.startswith(start) and found.blocks_share < _SWITCH_IS_SET and _maps_memory(found):

@@ -7,17 +7,16 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <optional>
 #include <vector>
 
+#include "core/injection/code_gap.h"
 #include "core/injection/safe_point.h"
 #include "core/injection/target_check.h"
 #include "trace/base/clock_ns.h"
@@ -48,16 +47,6 @@ std::vector<pid_t> threads_of(pid_t pid) {
 bool may_be_stopped(pid_t pid, pid_t thread) {
   const std::optional<trace::ProcessStat> stat = trace::thread_stat(pid, thread);
   return stat && stat->state != 'D' && stat->state != 'Z' && stat->state != 'X';
-}
-
-std::uint64_t find_syscall_instruction(pid_t pid, const LoadedObjects& objects) {
-  constexpr std::array<std::uint8_t, 2> kInstruction{0x0f, 0x05};
-  const LoadedObject* const libc = objects.defining("gnu_get_libc_version");  // its tables may change at any time
-  const std::uint64_t function = libc == nullptr ? 0 : objects.address_in(*libc, "syscall");
-  std::array<std::uint8_t, 64> code{};
-  if (function == 0 || !read_remote(pid, function, code.data(), code.size())) return 0;
-  const auto found = std::ranges::search(code, kInstruction);
-  return found.empty() ? 0 : function + static_cast<std::uint64_t>(found.begin() - code.begin());
 }
 
 std::optional<RemoteThread> find_thread(pid_t pid, const LoadedObjects& objects, int& error) {
@@ -113,8 +102,8 @@ Result<Injector> Injector::begin(pid_t pid) {
     }
     has_loader = true;
     if (Status libc = check_libc(pid, *objects); !libc) return libc.error();
-    const std::uint64_t instruction = find_syscall_instruction(pid, *objects);
-    if (instruction == 0) return not_loaded(pid, "its C library's syscall() has an unknown form");
+    const std::optional<std::uint64_t> gap = find_code_gap(pid, *objects);
+    if (!gap) return not_loaded(pid, "the pages of its code have no room for a call");
     std::optional<RemoteThread> thread = find_thread(pid, *objects, refused);
     if (refused != 0) return trace_refused(pid, refused);
     if (!thread) {
@@ -122,11 +111,11 @@ Result<Injector> Injector::begin(pid_t pid) {
       continue;
     }
     Injector injector(pid, std::move(*thread));
-    if (Status borrowed = injector.thread_.borrow(instruction, *filters == Filters::Some); !borrowed)
-      return borrowed.error();
+    if (Status borrowed = injector.thread_.borrow(*gap, *filters == Filters::Some); !borrowed) return borrowed.error();
     injector.has_filters_ = *filters == Filters::Some;
     injector.dlopen_ = objects->address_of("dlopen");
     injector.dlerror_ = objects->address_of("dlerror");
+    injector.syscall_ = objects->address_of("syscall");
     if (injector.dlopen_ == 0) {
       injector.dlopen_ = objects->address_of("__libc_dlopen_mode");
       injector.dlopen_flags_ = kOldLoaderCall;
@@ -140,19 +129,13 @@ Result<Injector> Injector::begin(pid_t pid) {
       pid, "for 5 s, its threads were inside the allocator or the loader whenever they were stopped; try again");
 }
 
-Injector::~Injector() {
-  if (errno_at_ == 0) return;
-  iovec from{&errno_, sizeof(errno_)};
-  iovec to{reinterpret_cast<void*>(errno_at_), sizeof(errno_)};
-  (void)::process_vm_writev(pid_, &from, 1, &to, 1, 0);
-}
-
 Status Injector::remember_errno(std::uint64_t location_function) {
   if (location_function == 0) return not_loaded(pid_, "its C library has no errno");
   const Result<std::uint64_t> at = thread_.call(location_function);
   if (!at) return at.error();
-  if (read_remote(pid_, *at, &errno_, sizeof(errno_))) errno_at_ = *at;
-  return ok();
+  int value = 0;
+  errno_at_ = *at;
+  return read_remote(pid_, *at, &value, sizeof(value)) ? thread_.keep_errno(*at, value) : ok();
 }
 
 std::string Injector::loader_error() {
@@ -184,11 +167,16 @@ Result<std::uint64_t> Injector::load_copy(const std::string& file, const std::st
   constexpr std::uint64_t kCloseOnExec = 1;  // MFD_CLOEXEC
   const Result<std::uint64_t> label = thread_.put(name.c_str(), name.size() + 1);
   if (!label) return label.error();
-  const Result<std::int64_t> remote = thread_.system_call(SYS_memfd_create, {*label, kCloseOnExec});
-  if (!remote) return remote.error();
-  if (*remote < 0) return not_loaded(pid_, std::string("memfd_create: ") + std::strerror(static_cast<int>(-*remote)));
+  if (syscall_ == 0) return not_loaded(pid_, "its C library has no syscall()");
+  const Result<std::uint64_t> created = thread_.call(syscall_, SYS_memfd_create, *label, kCloseOnExec);
+  if (!created) return created.error();
+  const auto remote = static_cast<std::int64_t>(*created);
+  if (remote < 0) {
+    const int why = read_remote_value<int>(pid_, errno_at_).value_or(EINVAL);
+    return not_loaded(pid_, std::string("memfd_create: ") + std::strerror(why));
+  }
   const int from = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  const std::string target = "/proc/" + std::to_string(pid_) + "/fd/" + std::to_string(*remote);
+  const std::string target = "/proc/" + std::to_string(pid_) + "/fd/" + std::to_string(remote);
   const int to = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
   struct stat status{};
   bool is_copied = from >= 0 && is_new_memory_file(to) && ::fstat(from, &status) == 0;
@@ -198,9 +186,9 @@ Result<std::uint64_t> Injector::load_copy(const std::string& file, const std::st
   const int error = errno;
   if (from >= 0) ::close(from);
   if (to >= 0) ::close(to);
-  Result<std::uint64_t> handle = is_copied ? load("/proc/self/fd/" + std::to_string(*remote))
+  Result<std::uint64_t> handle = is_copied ? load("/proc/self/fd/" + std::to_string(remote))
                                            : Result<std::uint64_t>(not_loaded(pid_, std::strerror(error)));
-  (void)thread_.system_call(SYS_close, {static_cast<std::uint64_t>(*remote)});
+  (void)thread_.call(syscall_, SYS_close, *created);
   return handle;
 }
 

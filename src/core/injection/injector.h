@@ -18,7 +18,6 @@ class Injector {
   // process can't be traced, or has no such thread.
   static Result<Injector> begin(pid_t pid);
   Injector(Injector&& other) noexcept = default;
-  ~Injector();
 
   // dlopen() of a path that is valid in the process; symbols are bound now and are visible to all. An empty path: the
   // executable. Returns the handle.
@@ -44,8 +43,8 @@ class Injector {
   std::uint64_t dlopen_ = 0;
   std::uint64_t dlopen_flags_ = 0;
   std::uint64_t dlerror_ = 0;  // 0: none
+  std::uint64_t syscall_ = 0;
   std::uint64_t errno_at_ = 0;
-  int errno_ = 0;
 };
 
 }  // namespace tare::core

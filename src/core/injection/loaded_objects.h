@@ -25,6 +25,7 @@ struct LoadedObject {
   std::uint64_t bias = 0;
   std::uint64_t start = 0;  // of its segments
   std::uint64_t end = 0;
+  std::uint64_t code_end = 0;         // of the executable segment in front of the longest unused rest of a page
   std::uint64_t eh_frame_header = 0;  // 0: it has no table for unwinding
   std::uint64_t symbols = 0;
   std::uint64_t strings = 0;

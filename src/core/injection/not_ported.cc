@@ -15,12 +15,13 @@ Error not_ported(pid_t pid) {
 
 RemoteThread::RemoteThread(RemoteThread&&) noexcept = default;
 RemoteThread::~RemoteThread() = default;
-Injector::~Injector() = default;
 
 Result<Injector> Injector::begin(pid_t pid) { return not_ported(pid); }
 
 // Nothing calls these without an injector.
-Result<std::uint64_t> RemoteThread::call(std::uint64_t, std::uint64_t, std::uint64_t) { return not_ported(pid_); }
+Result<std::uint64_t> RemoteThread::call(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t) {
+  return not_ported(pid_);
+}
 Result<std::uint64_t> Injector::load(const std::string&) { return not_ported(pid_); }
 Result<std::uint64_t> Injector::load_copy(const std::string&, const std::string&) { return not_ported(pid_); }
 Status Injector::check_filters(std::uint64_t) { return not_ported(pid_); }

@@ -1,12 +1,13 @@
 // Calls by ptrace: see remote_thread.h.
 //
-// A called function returns to a system call instruction, where the kernel stops the thread before the call. No signal
-// is used for this: a program may ignore SIGTRAP, and the kernel would then forget that it does.
+// The thread stops at system calls of its detour, before the kernel makes them. No signal is used for this: a program
+// may ignore SIGTRAP, and the kernel would then forget that it does.
+//
+// From each of this process's steps to the next, the thread either hasn't left its place, or finds its way back by
+// itself: this process may be killed.
 #include "core/injection/remote_thread.h"
 
-#include <elf.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -15,10 +16,16 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <optional>
 #include <utility>
 
+#include "core/injection/code_gap.h"
+#include "core/injection/detour.h"
+#include "core/injection/loaded_objects.h"
 #include "trace/base/clock_ns.h"
+#include "trace/base/process_files.h"
 
 namespace tare::core {
 namespace {
@@ -26,11 +33,12 @@ namespace {
 constexpr std::uint64_t kLongestStopNs = 100'000'000;     // of a thread that can be interrupted
 constexpr std::uint64_t kLongestCallNs = 60'000'000'000;  // the loader may wait for another thread's dlopen
 constexpr long kPauseNs = 30'000;
-constexpr std::uint64_t kStackBytes = 512 << 10;
-constexpr std::uint64_t kArgumentBytes = 128 << 10;  // at the stack's high end
-constexpr std::size_t kMostExtendedBytes = 64 << 10;
+// The detour's memory: a stack, what DetourControl says, and arguments.
+constexpr std::uint64_t kStackBytes = 384 << 10;
+constexpr std::uint64_t kControlBytes = 64 << 10;
+constexpr std::uint64_t kArgumentBytes = 128 << 10;
+constexpr std::uint64_t kAreaBytes = kStackBytes + kControlBytes + kArgumentBytes;
 constexpr int kNoSeccomp = 1 << 21;  // PTRACE_O_SUSPEND_SECCOMP
-constexpr std::uint64_t kInstructionBytes = 2;
 constexpr int kCallStop = SIGTRAP | 0x80;
 
 // These are the consequences of instructions. If they were blocked, the kernel would reset their handlers.
@@ -115,11 +123,13 @@ RemoteThread::RemoteThread(RemoteThread&& other) noexcept
       is_held_(std::exchange(other.is_held_, false)),
       is_borrowed_(other.is_borrowed_),
       saved_(other.saved_),
-      extended_(std::move(other.extended_)),
       signals_(other.signals_),
       postponed_(std::move(other.postponed_)),
-      instruction_(other.instruction_),
-      stack_(other.stack_) {}
+      gap_(other.gap_),
+      before_(std::move(other.before_)),
+      area_(other.area_),
+      calls_(other.calls_),
+      is_at_end_(other.is_at_end_) {}
 
 RemoteThread::~RemoteThread() {
   if (!is_held_) return;
@@ -128,32 +138,71 @@ RemoteThread::~RemoteThread() {
   for (const int signal : postponed_) ::syscall(SYS_tgkill, pid_, tid_, signal);
 }
 
-Status RemoteThread::borrow(std::uint64_t syscall_instruction, bool suspend_filters) {
-  instruction_ = syscall_instruction;
+// An attaching process that was killed leaves its detour in the gap, and a thread may still be on it.
+bool RemoteThread::is_on_earlier_detour(std::uint64_t gap) const {
+  DetourFacts facts{};
+  if (!read_remote(pid_, gap, &facts, sizeof(facts)) || facts.magic != kDetourMagic) return false;
+  const auto is_on_it = [&](const user_regs_struct& registers) {
+    return registers.rip - gap < kGapBytes || registers.rsp - facts.area <= facts.area_bytes;
+  };
+  for (const pid_t tid : trace::thread_ids(pid_)) {
+    if (tid == tid_) continue;
+    int error = 0;
+    const std::optional<RemoteThread> other = stop(pid_, tid, error);
+    if (other ? is_on_it(other->saved_) : error != ESRCH) return true;
+  }
+  return is_on_it(saved_);
+}
+
+bool RemoteThread::write_gap(const std::vector<std::uint64_t>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (::ptrace(PTRACE_POKEDATA, tid_, gap_ + i * sizeof(words[i]), words[i]) != 0) return false;
+  }
+  return true;
+}
+
+Status RemoteThread::borrow(std::uint64_t gap, bool suspend_filters) {
   if (suspend_filters && ::ptrace(PTRACE_SETOPTIONS, tid_, nullptr, PTRACE_O_TRACESYSGOOD | kNoSeccomp) != 0) {
     return Error{ErrorKind::CannotRecord,
                  "process " + std::to_string(pid_) +
                      " confines itself by a seccomp filter, which only root may suspend for the "
                      "time of loading the recorder: attach as root"};
   }
-  extended_.resize(kMostExtendedBytes);
-  iovec room{extended_.data(), extended_.size()};
-  const bool has_all = ::ptrace(PTRACE_GETREGSET, tid_, NT_X86_XSTATE, &room) == 0 &&
-                       ::ptrace(PTRACE_GETSIGMASK, tid_, sizeof(signals_), &signals_) == 0;
-  if (!has_all) return ended();
-  extended_.resize(room.iov_len);
-  const std::uint64_t blocked = all_but_faults();
-  if (::ptrace(PTRACE_SETSIGMASK, tid_, sizeof(blocked), &blocked) != 0) return ended();
-  is_borrowed_ = true;
-  const Result<std::int64_t> stack = system_call(
-      SYS_mmap, {0, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, ~std::uint64_t{0}, 0});
-  if (!stack) return stack.error();
-  if (*stack < 0) {
-    return Error{ErrorKind::CannotRecord,
-                 "process " + std::to_string(pid_) +
-                     " has no memory for a call of its loader: " + std::strerror(static_cast<int>(-*stack))};
+  if (is_on_earlier_detour(gap)) {
+    return Error{ErrorKind::CannotRecord, "process " + std::to_string(pid_) +
+                                              " is still loading the recorder for an earlier attach, which was killed; "
+                                              "try again"};
   }
-  stack_ = static_cast<std::uint64_t>(*stack);
+  gap_ = gap;
+  area_ = find_free_range(pid_, kAreaBytes);
+  before_.resize(detour_bytes() / sizeof(std::uint64_t));
+  if (::ptrace(PTRACE_GETSIGMASK, tid_, sizeof(signals_), &signals_) != 0 ||
+      !read_remote(pid_, gap, before_.data(), before_.size() * sizeof(std::uint64_t)))
+    return ended();
+  DetourFacts facts{};
+  facts.area = area_;
+  facts.area_bytes = kAreaBytes;
+  facts.control = area_ + kStackBytes;
+  facts.blocked = all_but_faults();
+  facts.signals = signals_;
+  if (!write_gap(detour_of(facts, saved_))) {
+    return Error{ErrorKind::CannotRecord,
+                 "process " + std::to_string(pid_) + " can't load the recorder: its code can't be written"};
+  }
+  user_regs_struct registers = saved_;
+  registers.orig_rax = ~std::uint64_t{0};  // no call is to be restarted
+  registers.rip = gap + kDetourPlaces.begin;
+  registers.eflags &= ~std::uint64_t{0x500};  // neither single steps nor a reversed direction
+  if (::ptrace(PTRACE_SETREGS, tid_, nullptr, &registers) != 0) return ended();
+  is_borrowed_ = true;
+  if (::ptrace(PTRACE_SETSIGMASK, tid_, sizeof(facts.blocked), &facts.blocked) != 0) return ended();
+  std::uint64_t stopped_at = 0;
+  if (Status run = run_to(kDetourPlaces.after_call_stop, kDetourPlaces.after_end_stop, stopped_at); !run) return run;
+  is_at_end_ = stopped_at == kDetourPlaces.after_end_stop;
+  if (is_at_end_) {
+    return Error{ErrorKind::CannotRecord,
+                 "process " + std::to_string(pid_) + " has no memory for a call of its loader"};
+  }
   return ok();
 }
 
@@ -187,53 +236,50 @@ Status RemoteThread::resume_until_stop(int& status) {
   }
 }
 
-Status RemoteThread::run_to(const user_regs_struct& registers, std::uint64_t stop_address, std::uint64_t stop_sp) {
-  if (::ptrace(PTRACE_SETREGS, tid_, nullptr, &registers) != 0) return ended();
+// The stop behind a call is the second one at its place: before the call, the thread left the first one.
+Status RemoteThread::run_to(std::uint64_t place, std::uint64_t other_place, std::uint64_t& stopped_at) {
   while (true) {
     int status = 0;
     if (Status resumed = resume_until_stop(status); !resumed) return resumed;
     user_regs_struct now{};
     if (::ptrace(PTRACE_GETREGS, tid_, nullptr, &now) != 0) return ended();
-    if (now.rip == stop_address && now.rsp == stop_sp) return ok();
+    stopped_at = now.rip - gap_;
+    if (stopped_at == other_place) return ok();
+    std::uint64_t calls = 0;
+    if (stopped_at != place) continue;
+    const std::uint64_t at = area_ + kStackBytes + offsetof(DetourControl, calls);
+    if (!read_remote(pid_, at, &calls, sizeof(calls))) return ended();
+    if (calls == calls_) return ok();
   }
 }
 
-Result<std::uint64_t> RemoteThread::call(std::uint64_t function, std::uint64_t first, std::uint64_t second) {
-  user_regs_struct registers = saved_;
-  registers.orig_rax = ~std::uint64_t{0};  // no call is to be restarted
-  registers.rip = function;
-  registers.rdi = first;
-  registers.rsi = second;
-  registers.rax = 0;
-  registers.eflags &= ~std::uint64_t{0x500};  // neither single steps nor a reversed direction
-  registers.rsp = stack_ + kStackBytes - kArgumentBytes - 8;
-  iovec from{&instruction_, 8};
-  iovec to{reinterpret_cast<void*>(registers.rsp), 8};
-  if (::process_vm_writev(pid_, &from, 1, &to, 1, 0) != 8) return ended();
-  if (Status run = run_to(registers, instruction_ + kInstructionBytes, registers.rsp + 8); !run) return run.error();
-  user_regs_struct now{};
-  if (::ptrace(PTRACE_GETREGS, tid_, nullptr, &now) != 0) return ended();
-  const std::uint64_t result = now.orig_rax;  // the number of a system call that isn't made
-  now.orig_rax = ~std::uint64_t{0};
-  if (::ptrace(PTRACE_SETREGS, tid_, nullptr, &now) != 0) return ended();
+bool RemoteThread::write_control(std::size_t offset, const void* bytes, std::size_t count) {
+  iovec from{const_cast<void*>(bytes), count};
+  iovec to{reinterpret_cast<void*>(area_ + kStackBytes + offset), count};
+  return ::process_vm_writev(pid_, &from, 1, &to, 1, 0) == static_cast<ssize_t>(count);
+}
+
+Result<std::uint64_t> RemoteThread::call(std::uint64_t function, std::uint64_t first, std::uint64_t second,
+                                         std::uint64_t third) {
+  const std::uint64_t arguments[] = {first, second, third};
+  if (!write_control(offsetof(DetourControl, arguments), arguments, sizeof(arguments)) ||
+      !write_control(offsetof(DetourControl, function), &function, sizeof(function)))
+    return ended();
+  ++calls_;
+  std::uint64_t stopped_at = 0;
+  if (Status run = run_to(kDetourPlaces.after_call_stop, 0, stopped_at); !run) return run.error();
+  std::uint64_t result = 0;
+  const std::uint64_t at = area_ + kStackBytes + offsetof(DetourControl, result);
+  if (!read_remote(pid_, at, &result, sizeof(result))) return ended();
   return result;
 }
 
-Result<std::int64_t> RemoteThread::system_call(long number, const std::vector<std::uint64_t>& arguments) {
-  user_regs_struct registers = saved_;
-  registers.orig_rax = ~std::uint64_t{0};
-  registers.rip = instruction_;
-  registers.rax = static_cast<std::uint64_t>(number);
-  unsigned long long* const places[] = {&registers.rdi, &registers.rsi, &registers.rdx,
-                                        &registers.r10, &registers.r8,  &registers.r9};
-  for (std::size_t i = 0; i < arguments.size() && i < 6; ++i) *places[i] = arguments[i];
-  const std::uint64_t behind = instruction_ + kInstructionBytes;
-  if (Status entered = run_to(registers, behind, registers.rsp); !entered) return entered.error();
-  int status = 0;
-  if (Status left = resume_until_stop(status); !left) return left.error();
-  user_regs_struct now{};
-  if (::ptrace(PTRACE_GETREGS, tid_, nullptr, &now) != 0) return ended();
-  return static_cast<std::int64_t>(now.rax);
+Status RemoteThread::keep_errno(std::uint64_t at, int value) {
+  const std::uint64_t number = static_cast<std::uint32_t>(value);
+  if (!write_control(offsetof(DetourControl, errno_value), &number, sizeof(number)) ||
+      !write_control(offsetof(DetourControl, errno_at), &at, sizeof(at)))
+    return ended();
+  return ok();
 }
 
 bool RemoteThread::read_filter(std::size_t number, std::vector<sock_filter>& program) {
@@ -246,7 +292,7 @@ bool RemoteThread::read_filter(std::size_t number, std::vector<sock_filter>& pro
 }
 
 Result<std::uint64_t> RemoteThread::put_at(std::uint64_t place, const void* bytes, std::size_t count) {
-  const std::uint64_t address = stack_ + kStackBytes - kArgumentBytes + place;
+  const std::uint64_t address = area_ + kStackBytes + kControlBytes + place;
   iovec from{const_cast<void*>(bytes), count};
   iovec to{reinterpret_cast<void*>(address), count};
   if (place + count > kArgumentBytes || ::process_vm_writev(pid_, &from, 1, &to, 1, 0) != static_cast<ssize_t>(count))
@@ -256,12 +302,20 @@ Result<std::uint64_t> RemoteThread::put_at(std::uint64_t place, const void* byte
 
 // The thread must stop as it was stopped at first: only there does the kernel restart the interrupted system call.
 void RemoteThread::give_back() {
-  if (stack_ != 0) (void)system_call(SYS_munmap, {stack_, kStackBytes});
-  user_regs_struct idle = saved_;
-  idle.orig_rax = ~std::uint64_t{0};
-  idle.rip = instruction_;
-  idle.rax = SYS_getpid;
-  ::ptrace(PTRACE_SETREGS, tid_, nullptr, &idle);
+  std::uint64_t stopped_at = 0;
+  if (!is_at_end_) {
+    user_regs_struct now{};
+    if (::ptrace(PTRACE_GETREGS, tid_, nullptr, &now) != 0) return;
+    // A call that raised a fault is left for good.
+    if (now.rip - gap_ != kDetourPlaces.after_call_stop) {
+      now.orig_rax = ~std::uint64_t{0};
+      now.rip = gap_ + kDetourPlaces.leave;
+      now.rbx = area_ + kStackBytes;
+      now.rsp = now.rbx;
+      ::ptrace(PTRACE_SETREGS, tid_, nullptr, &now);
+    }
+    if (!run_to(0, kDetourPlaces.after_end_stop, stopped_at)) return;
+  }
   ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);
   ::ptrace(PTRACE_CONT, tid_, nullptr, 0);
   int status = 0;
@@ -269,10 +323,9 @@ void RemoteThread::give_back() {
     if (status >> 8 != kCallStop && status >> 16 == 0) postponed_.push_back(WSTOPSIG(status));
     ::ptrace(PTRACE_CONT, tid_, nullptr, 0);
   }
-  iovec extended{extended_.data(), extended_.size()};
-  ::ptrace(PTRACE_SETREGS, tid_, nullptr, &saved_);
-  ::ptrace(PTRACE_SETREGSET, tid_, NT_X86_XSTATE, &extended);
   ::ptrace(PTRACE_SETSIGMASK, tid_, sizeof(signals_), &signals_);
+  ::ptrace(PTRACE_SETREGS, tid_, nullptr, &saved_);
+  (void)write_gap(before_);
 }
 
 }  // namespace tare::core

@@ -1,5 +1,6 @@
 // One thread of another process, stopped by ptrace, in which functions are called as if it had called them itself. Its
-// other threads run on. When the object ends, the thread continues as if it had never been stopped.
+// other threads run on. When the object ends, the thread continues as if it had never been stopped. It does so as well
+// if this process is killed at any time: see detour.h.
 #pragma once
 
 #include <linux/filter.h>
@@ -26,13 +27,14 @@ class RemoteThread {
   // As it was when it stopped.
   const user_regs_struct& registers() const { return saved_; }
 
-  // Prepares for calls: `syscall_instruction` lies in the process's code. The thread gets another stack and no signals.
-  // The kernel doesn't apply its seccomp filters if `suspend_filters`: only the superuser may do that.
-  Status borrow(std::uint64_t syscall_instruction, bool suspend_filters);
+  // Leads the thread onto a detour in `gap` (see find_code_gap()). It gets another stack and no signals. The kernel
+  // doesn't apply its seccomp filters if `suspend_filters`: only the superuser may do that.
+  Status borrow(std::uint64_t gap, bool suspend_filters);
   // The result of a function of the process.
-  Result<std::uint64_t> call(std::uint64_t function, std::uint64_t first = 0, std::uint64_t second = 0);
-  // The result of a system call that it makes; -errno for a failure.
-  Result<std::int64_t> system_call(long number, const std::vector<std::uint64_t>& arguments);
+  Result<std::uint64_t> call(std::uint64_t function, std::uint64_t first = 0, std::uint64_t second = 0,
+                             std::uint64_t third = 0);
+  // The thread's errno, as it will be afterwards.
+  Status keep_errno(std::uint64_t at, int value);
   // Memory for arguments, until the next call of it; the second leaves the first one's bytes as they are.
   Result<std::uint64_t> put(const void* bytes, std::size_t count) { return put_at(0, bytes, count); }
   Result<std::uint64_t> put_behind(const void* bytes, std::size_t count) { return put_at(kSecondPlace, bytes, count); }
@@ -43,9 +45,14 @@ class RemoteThread {
   static constexpr std::uint64_t kSecondPlace = 64 << 10;
 
   RemoteThread(pid_t pid, pid_t tid) : pid_(pid), tid_(tid) {}
-  Status run_to(const user_regs_struct& registers, std::uint64_t stop_address, std::uint64_t stop_sp);
+  bool is_on_earlier_detour(std::uint64_t gap) const;
+  Status start_detour(std::uint64_t gap);
+  // Until a stop at one of two places in the code; 0 as a place: none. `calls` have returned then.
+  Status run_to(std::uint64_t place, std::uint64_t other_place, std::uint64_t& stopped_at);
   Status resume_until_stop(int& status);
   Result<std::uint64_t> put_at(std::uint64_t place, const void* bytes, std::size_t count);
+  bool write_gap(const std::vector<std::uint64_t>& words);
+  bool write_control(std::size_t offset, const void* bytes, std::size_t count);
   void give_back();
   Error ended() const;
 
@@ -54,11 +61,13 @@ class RemoteThread {
   bool is_held_ = true;
   bool is_borrowed_ = false;
   user_regs_struct saved_{};
-  std::vector<std::uint8_t> extended_;  // floating point and vector registers
-  std::uint64_t signals_ = 0;           // blocked ones
-  std::vector<int> postponed_;          // signals that arrived meanwhile
-  std::uint64_t instruction_ = 0;
-  std::uint64_t stack_ = 0;
+  std::uint64_t signals_ = 0;   // blocked ones
+  std::vector<int> postponed_;  // signals that arrived meanwhile
+  std::uint64_t gap_ = 0;
+  std::vector<std::uint64_t> before_;  // the gap's contents
+  std::uint64_t area_ = 0;
+  std::uint64_t calls_ = 0;
+  bool is_at_end_ = false;
 };
 
 }  // namespace tare::core

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 
 #include "recorder/base/syscall.h"
+#include "recorder/foreign/python.h"
 #include "recorder/hooks/operators.h"
 #include "recorder/limits/sandbox.h"
 #include "recorder/recorder.h"
@@ -221,14 +222,19 @@ long take_slots(const link_map* program) {
   auto* const before = reinterpret_cast<void*>(rendezvous.slots);
   if (before != nullptr) give_back(before, slots_room * sizeof(trace::TakenSlot));
   rendezvous.slots = rendezvous.slot_count = 0;
-  const std::uint64_t room = counted.count + 64;  // of modules that are loaded meanwhile
+  const std::uint64_t room = counted.count + 64 + kPythonSlots;  // 64: of modules that are loaded meanwhile
   void* const memory = reserve_zeroed(room * sizeof(trace::TakenSlot));
   if (memory == nullptr) return -2;
-  Pass pass{static_cast<trace::TakenSlot*>(memory), room, 0};
+  auto* const slots = static_cast<trace::TakenSlot*>(memory);
+  Pass pass{slots, room - kPythonSlots, 0};
   dl_iterate_phdr(take_from, &pass);
+  std::uint64_t count = pass.count < pass.room ? pass.count : pass.room;
+  trace::TakenSlot python[kPythonSlots];
+  const std::size_t python_count = take_python_tables(python);
+  for (std::size_t i = 0; i < python_count; ++i) slots[count++] = python[i];
   slots_room = room;
   rendezvous.slots = reinterpret_cast<std::uint64_t>(memory);
-  rendezvous.slot_count = pass.count < room ? pass.count : room;
+  rendezvous.slot_count = count;
   return static_cast<long>(rendezvous.slot_count);
 }
 
