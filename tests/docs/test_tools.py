@@ -117,3 +117,9 @@ def test_the_index_of_decisions_follows_the_files(tmp_path: Path) -> None:
         "\n## Not grouped yet\n\n- [0201](0201-c.md) Third\n"
     )
     assert index.rewritten(new, files) == new
+
+
+def test_a_sources_command_is_measured_without_launcher_and_outputs() -> None:
+    tool = load_tool("compile_cost")
+    command = "/usr/bin/ccache /usr/bin/g++ -I/a -O2 -std=c++20 -MD -MT x.cc.o -MF x.cc.o.d -o x.cc.o -c '/a b/x.cc'"
+    assert tool.compiler_command(command) == ["/usr/bin/g++", "-I/a", "-O2", "-std=c++20", "/a b/x.cc"]

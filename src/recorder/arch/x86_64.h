@@ -6,7 +6,6 @@
 #include <cpuid.h>
 #include <linux/audit.h>
 #include <sys/syscall.h>
-#include <x86intrin.h>
 
 #include "trace/spool/ticks.h"
 
@@ -44,7 +43,7 @@ constexpr bool has_usual_pages() { return true; }
 using trace::ticks;
 inline std::uint64_t ticks_after_loads() {
   unsigned processor;
-  return __rdtscp(&processor);
+  return __builtin_ia32_rdtscp(&processor);
 }
 
 // Do ticks have the same rate on all cores in all sleep states?
