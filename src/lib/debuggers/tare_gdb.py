@@ -1,12 +1,14 @@
 """Shows the library's types in gdb: (gdb) source /usr/share/tare/tare_gdb.py. Needs the program's debug information.
 
-Atoms and Bytes as their text, text streams as theirs, Buffers and HeapVectors with their elements, RefPtrs and Members
-with the object that they point to. Reads memory, calls nothing.
+Atoms and Bytes as their text, text streams as theirs, Buffers and HeapVectors with their elements; RefPtrs, CompressedPtrs,
+Members and Persistents with the object that they point to; variants with their type and value. Reads memory, calls nothing.
 """
 
 from __future__ import annotations
 
 import re
+import struct
+import sys
 from collections.abc import Callable, Iterator
 
 import gdb
@@ -120,6 +122,66 @@ class MemberPrinter:
             yield "object", pointer(self.address, self.value.type.strip_typedefs().template_argument(0))
 
 
+class PointerPrinter:
+    """The object at an address: of a CompressedPtr or a Persistent."""
+
+    def __init__(self, address: int, target: gdb.Type) -> None:
+        self.address, self.target = address, target
+
+    def to_string(self) -> str:
+        return "null" if self.address == 0 else f"({self.target} *) {self.address:#x}"
+
+    def children(self) -> Iterator[tuple[str, gdb.Value]]:
+        if self.address != 0 and self.target.strip_typedefs().code != gdb.TYPE_CODE_VOID:
+            yield "object", pointer(self.address, self.target)
+
+
+class TextPrinter:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def to_string(self) -> str:
+        return self.text
+
+
+def compressed_printer(value: gdb.Value) -> PointerPrinter | TextPrinter:
+    """The window's start is a constant of the tag, or a variable of CageBase<Tag>."""
+    bits = int(value["bits_"])
+    type_ = value.type.strip_typedefs().unqualified()
+    target, tag = type_.template_argument(0), type_.template_argument(1)
+    if bits <= 1:
+        return PointerPrinter(0, target) if bits == 0 else TextPrinter("sentinel")
+    try:
+        granule = int(gdb.parse_and_eval(f"'{tag}::kGranuleBytes'"))
+        names = [field.name for field in tag.strip_typedefs().fields()]
+        where = f"{tag}::kBase" if "kBase" in names else f"{global_of(type_, 'CageBase')}<{tag}>::base_"
+        return PointerPrinter(int(gdb.parse_and_eval(f"'{where}'")) + granule * bits, target)
+    except gdb.error:
+        return TextPrinter(f"compressed {bits:#x}")  # the compiler left the tag's constants out
+
+
+def root_printer(value: gdb.Value) -> PointerPrinter:
+    return PointerPrinter(int(value["object_"]), value.type.strip_typedefs().template_argument(0))
+
+
+NUMBERS = {"b": "?", "y": "B", "n": "h", "q": "H", "i": "i", "u": "I", "x": "q", "t": "Q", "h": "i", "d": "d"}
+
+
+def view_printer(value: gdb.Value) -> TextPrinter:
+    """A variant's type, and its value if it's a number or a text; of a container, how many bytes it has."""
+    size, data = int(value["size_"]), int(value["data_"])
+    kind = value["type_"].string(length=int(value["type_size_"]))
+    order = "<" if (int(value["flags_"]) & 2 == 0) == (sys.byteorder == "little") else ">"
+    shown = f"{size} bytes"
+    if data != 0 and kind in NUMBERS:
+        format_ = order + NUMBERS[kind]
+        memory = gdb.selected_inferior().read_memory(data, struct.calcsize(format_))
+        shown = str(struct.unpack(format_, bytes(memory))[0])
+    elif data != 0 and kind in ("s", "o", "g"):
+        shown = quoted(value["data_"], max(size - 1, 0))
+    return TextPrinter(f"'{kind}' {shown}")
+
+
 class RefPtrPrinter:
     def __init__(self, value: gdb.Value) -> None:
         self.stored = value["stored_"]
@@ -153,7 +215,10 @@ PRINTERS: dict[str, Callable[[gdb.Value], object]] = {
     "(TextWriter|FixedTextStream|BasicTextStream<.*>)": BytesPrinter,
     "Buffer<.*>": buffer_printer,
     r"(\w+::)?BasicRefPtr<.*>": RefPtrPrinter,
+    "CompressedPtr<.*>": compressed_printer,
     "gc::BasicMember<.*>": MemberPrinter,
+    "gc::Root<.*>": root_printer,
+    "variant::View": view_printer,
     "gc::VectorBy<.*>": vector_printer,
 }
 

@@ -1,12 +1,15 @@
 """Shows the library's types in lldb: (lldb) command script import /usr/share/tare/tare_lldb.py.
 
-As tare_gdb.py does in gdb: Atoms, Bytes and text streams as their text, Buffers and HeapVectors with their elements,
-RefPtrs and Members with the object that they point to. Reads memory, calls nothing.
+As tare_gdb.py does in gdb: Atoms, Bytes and text streams as their text, Buffers and HeapVectors with their elements;
+RefPtrs, CompressedPtrs, Members and Persistents with the object that they point to; variants with their type and value.
+Reads memory, calls nothing.
 """
 
 from __future__ import annotations
 
 import re
+import struct
+import sys
 
 import lldb
 
@@ -105,12 +108,65 @@ def template_type(value: lldb.SBValue) -> lldb.SBType:
 
 
 def member(value: lldb.SBValue, _: object) -> str:
-    address = decoded(value)
+    return at_address(value, decoded(value))
+
+
+def static_value(owner: lldb.SBType, name: str, target: lldb.SBTarget) -> int | None:
+    """A constant of a class, from its debug information; None where the compiler left it out."""
+    constant = owner.GetStaticFieldWithName(name)
+    return constant.GetConstantValue(target).GetValueAsUnsigned() if constant.IsValid() else None
+
+
+def compressed_address(value: lldb.SBValue) -> int | None:
+    """Where a CompressedPtr points; None if the tag's constants aren't known. 1 is the sentinel."""
+    bits = number(value, "bits_")
+    if bits <= 1:
+        return bits
+    tag = value.GetType().GetCanonicalType().GetTemplateArgumentType(1)
+    granule = static_value(tag, "kGranuleBytes", value.GetTarget())
+    if granule is None:
+        return None
+    base = static_value(tag, "kBase", value.GetTarget())
+    if base is None:
+        place = own_address(value, f"CageBase<{tag.GetName()}>::base_")
+        if place is None:
+            return None
+        base = word_at(value.GetProcess(), place, 8)
+    return base + granule * bits
+
+
+def at_address(value: lldb.SBValue, address: int | None) -> str:
     if address is None:
         return f"compressed {number(value, 'bits_'):#x}"
     if address <= 1:
         return ("null", "sentinel")[address]
     return f"({template_type(value).GetName()} *) {address:#x}"
+
+
+def compressed(value: lldb.SBValue, _: object) -> str:
+    return at_address(value, compressed_address(value))
+
+
+def root(value: lldb.SBValue, _: object) -> str:
+    return at_address(value, number(value, "object_"))
+
+
+NUMBERS = {"b": "?", "y": "B", "n": "h", "q": "H", "i": "i", "u": "I", "x": "q", "t": "Q", "h": "i", "d": "d"}
+
+
+def variant(value: lldb.SBValue, _: object) -> str:
+    """Its type, and its value if it's a number or a text; of a container, how many bytes it has."""
+    process, size, data = value.GetProcess(), number(value, "size_"), number(value, "data_")
+    memory = process.ReadMemory(number(value, "type_"), number(value, "type_size_"), lldb.SBError())
+    kind = (memory or b"").decode("ascii", "replace")
+    if data != 0 and kind in NUMBERS:
+        order = "<" if (number(value, "flags_") & 2 == 0) == (sys.byteorder == "little") else ">"
+        format_ = order + NUMBERS[kind]
+        read = process.ReadMemory(data, struct.calcsize(format_), lldb.SBError())
+        return f"'{kind}' {struct.unpack(format_, read)[0]}" if read else f"'{kind}'"
+    if data != 0 and kind in ("s", "o", "g"):
+        return f"'{kind}' {quoted(process, data, max(size - 1, 0))}"
+    return f"'{kind}' {size} bytes"
 
 
 class Children:
@@ -139,8 +195,11 @@ class Children:
 
 
 class MemberChildren(Children):
+    def address(self) -> int | None:
+        return decoded(self.value)
+
     def update(self) -> None:
-        address = decoded(self.value)
+        address = self.address()
         self.children = []
         if address is not None and address > 1:
             # as a pointer, which lldb follows only as far as it is asked to: objects refer to one another in circles
@@ -148,6 +207,11 @@ class MemberChildren(Children):
             data = lldb.SBData.CreateDataFromUInt64Array(order, 8, [address])
             target = template_type(self.value).GetPointerType()
             self.children = [self.value.CreateValueFromData("object", data, target)]
+
+
+class CompressedChildren(MemberChildren):
+    def address(self) -> int | None:
+        return compressed_address(self.value)
 
 
 class RefPtrChildren(Children):
@@ -206,6 +270,9 @@ VIEWS = (
     ("(TextWriter|FixedTextStream|TextStream|BasicTextStream<.*>)", "text", None),
     ("Buffer<.*>", "buffer", "BufferChildren"),
     ("([a-z_]+::)?(BasicRefPtr|RefPtr)<.*>", "reference", "RefPtrChildren"),
+    ("CompressedPtr<.*>", "compressed", "CompressedChildren"),
+    ("gc::(Root|Persistent|WeakPersistent)<.*>", "root", None),
+    ("variant::View", "variant", None),
     ("gc::(BasicMember|Member|WeakMember)<.*>", "member", "MemberChildren"),
     ("gc::(VectorBy|HeapVector)<.*>", "vector", "VectorChildren"),
 )
