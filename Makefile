@@ -56,12 +56,12 @@ wheel: ## the wheel for other machines, in dist: glibc 2.28 and later, Python 3.
 	@tools/bootstrap.sh build wheel
 	PYTHON=$$(tools/find-python.sh) packaging/wheel/build.sh dist
 
-test-wheel: wheel $(VENV)/.dev ## install that wheel in fresh Debian systems, record and report
-	$(BIN)/python -m pytest -v -m nightly tests/packaging/test_wheel.py
+test-wheel: wheel $(VENV)/.dev ## install that wheel in fresh Debian systems, record and report; check the source distribution
+	$(BIN)/python -m pytest -v -m nightly tests/packaging/test_wheel.py tests/packaging/test_sdist.py
 
 test-packages: $(VENV)/.dev ## build the library's packages for Conan, vcpkg and Debian, and use them (15 minutes)
 	@tools/bootstrap.sh build wheel
-	$(BIN)/python -m pytest -v -m nightly tests/packaging --ignore tests/packaging/test_wheel.py
+	$(BIN)/python -m pytest -v -m nightly tests/packaging --ignore tests/packaging/test_wheel.py --ignore tests/packaging/test_sdist.py
 
 # ---- demo
 
