@@ -5,7 +5,7 @@
 # unpacked programs is run. Needs apt and the mirror that apt is configured for. Without them, it prints why and fails.
 set -eu
 out=$1
-packages="libc6-dev libstdc++-12-dev libgtest-dev libdw-dev libzstd-dev zlib1g-dev libunwind-dev libfmt-dev"
+packages="libc6-dev libstdc++-12-dev libgtest-dev libdw-dev libzstd-dev zlib1g-dev libunwind-dev libfmt-dev libglib2.0-dev"
 [ "$(cat "$out/complete" 2>/dev/null)" = "$packages" ] && exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then
