@@ -44,6 +44,14 @@ nb::dict watch_facts(const std::string& path) {
   facts["freed_blocks"] = totals.freed_blocks;
   facts["ended"] = process.has_ended;
   facts["stopped"] = trace::stop_reason(totals.stop);
+  facts["budget_cpu_share"] = process.budget.cpu_share;
+  facts["budget_memory_bytes"] = process.budget.memory_bytes;
+  facts["budget_disk_bytes"] = process.budget.disk_bytes;
+  facts["recorder_ns"] = process.budget.recorder_ns;
+  facts["process_ns"] = process.budget.process_ns;
+  facts["recorder_bytes"] = process.budget.recorder_bytes;
+  facts["allocated_samples"] = totals.allocated_samples;
+  facts["freed_samples"] = totals.freed_samples;
   facts["slots_total"] = trace::kWatchMaxSamples;
   facts["inherited"] = process.inherited();
   facts["lost_events"] = totals.lost_events;

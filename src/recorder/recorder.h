@@ -205,6 +205,7 @@ class Recorder {
   bool make_watched_room(Thread* thread, std::uint64_t words);
   void read_watch_environment(char** environment);
   void complain_of_stopped_watch();
+  static void complain_of_budget(const char* limits);
   void remove_own_watch_files();
   void end_watch();
   void make_watch_file_real();

@@ -16,6 +16,7 @@
 
 #include "recorder/base/stamp.h"
 #include "recorder/base/syscall.h"
+#include "recorder/events/own_cost.h"
 #include "recorder/events/sampling.h"
 #include "recorder/watch/sample_index.h"
 #include "trace/spool/spool_event.h"
@@ -30,7 +31,8 @@ constexpr std::uint64_t kEveryByte = 1;
 // A watch file in a folder of its own, with a valid header.
 class Watched {
  public:
-  explicit Watched(std::uint64_t sample_bytes) {
+  explicit Watched(std::uint64_t sample_bytes, const Budget& budget = {}) {
+    watch_->set_budget(budget);
     char name[] = "/tmp/tare-watch-XXXXXX";
     folder_ = ::mkdtemp(name);
     EXPECT_TRUE(sampler.prepare(sample_bytes, 1));
@@ -181,6 +183,48 @@ TEST(Watch, TheDistanceDoublesAndSumsStay) {
   std::uint64_t followed = 0;
   for (std::uint64_t i = 1; i <= kBlocks; ++i) followed += sampler.sampled.holds(i << 8);
   EXPECT_EQ(followed, process.samples.size());
+}
+
+TEST(Watch, TheFileStaysWithinItsBudget) {
+  constexpr std::uint64_t kBlocks = 60'000;
+  constexpr std::uint64_t kBytes = 100;
+  constexpr std::uint64_t kMostBytes = 256 << 10;
+  Watched watched(64, Budget{0, 0, kMostBytes});
+  const double weight = sampler.thin(1, Sampler::octave(kBytes), 1e-9);
+  for (std::uint64_t i = 1; i <= kBlocks; ++i)
+    watched.begin(i << 8, kBytes, weight, static_cast<std::uint32_t>(i % 10));
+  const trace::WatchedProcess process = watched.read();
+  EXPECT_EQ(process.totals.stop, 0u);
+  EXPECT_GE(process.totals.widened, 3u);
+  EXPECT_LE(watched.spool().file_bytes(), kMostBytes);
+  EXPECT_GT(process.samples.size(), 100u);
+  EXPECT_EQ(process.budget.disk_bytes, kMostBytes);
+  EXPECT_NEAR(process.live_bytes(), static_cast<double>(kBlocks * kBytes) * weight, 4 * process.live_bytes_error());
+}
+
+TEST(Watch, ARecorderThatNeedsMoreMemoryThanItsBudgetStops) {
+  Watched watched(kEveryByte, Budget{0, 64 << 10, 0});
+  for (std::uint64_t i = 1; i <= 1000; ++i) watched.begin(i << 12, 100, 3, static_cast<std::uint32_t>(i));
+  const trace::WatchedProcess process = watched.read();
+  EXPECT_EQ(trace::stop_reason(process.totals.stop),
+            "the budget's memory can't be kept at any distance between samples");
+  EXPECT_EQ(process.samples.size(), 32u);  // of the first look
+  EXPECT_GT(process.budget.recorder_bytes, 64u << 10);
+}
+
+TEST(Watch, AShareThatNoDistanceKeepsStopsIt) {
+  Watched watched(kEveryByte, Budget{1e-8, 0, 0});
+  for (std::uint64_t i = 1; i <= 10'000; ++i) {
+    own_cost.add(1'000'000);
+    watched.begin(i << 12, 100, 3, static_cast<std::uint32_t>(i));
+  }
+  const trace::WatchedProcess process = watched.read();
+  EXPECT_EQ(trace::stop_reason(process.totals.stop),
+            "the budget's CPU share can't be kept at any distance between samples");
+  EXPECT_EQ(process.totals.widened, 23u);
+  EXPECT_EQ(process.totals.sample_bytes, kEveryByte << 23);
+  EXPECT_GT(process.budget.recorder_ns, 0u);
+  EXPECT_GT(process.budget.process_ns, 0u);
 }
 
 TEST(Watch, ThreadsWriteWhileAnotherReads) {

@@ -26,6 +26,8 @@ HELP = (
 )
 EXAMPLES = """
 tare watch -- ./server --port 80                     run it watched; Ctrl-C goes to the server
+tare watch --budget -- ./server                      the recorder takes at most 0.5 % of the server's CPU time
+tare watch --budget cpu=0.2%,memory=8M -- ./server
 tare watch --dir /srv/heap --when-heap 1G -- ./server
 tare watch --serve /var/lib/tare/redis               the watcher alone, beside a service or in a sidecar
 tare watch --serve /heap --when-growth 200M/1h --when-pressure 10 --not-within 10min
@@ -42,6 +44,7 @@ class Growth(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from tare.watch import budget
     from tare.watch.loop import POLL_S
     from tare.watch.snapshots import Limits
 
@@ -52,6 +55,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--sample", metavar="BYTES", default="512K", help="record one allocation in BYTES on average (default: 512K)"
+    )
+    parser.add_argument(
+        "--budget",
+        nargs="?",
+        const=budget.DEFAULT,
+        default="",
+        metavar="LIMITS",
+        help="sample fewer allocations rather than exceed these limits of the recorder, such as cpu=0.5%%,memory=16M,disk=1M: "
+        f"a share of CMD's CPU time, resident memory, and the file (without LIMITS: {budget.DEFAULT.replace('%', '%%')})",
     )
     parser.add_argument("--serve", metavar="FOLDER", help="start no program: watch the files in FOLDER")
     parser.add_argument(
@@ -137,6 +149,10 @@ def run(options: argparse.Namespace) -> int:
         raise TareError(USAGE, "watch: give one of -- CMD, --serve FOLDER, --install UNIT, --uninstall UNIT")
     if options.dry_run and not (options.install or options.uninstall):
         raise TareError(USAGE, "watch: --dry-run goes with --install and --uninstall")
+    if options.budget and (options.serve or options.uninstall):
+        raise TareError(
+            USAGE, "watch: --budget goes with CMD and --install: a running recorder has its own TARE_BUDGET"
+        )
     if options.install:
         return _install(options)
     if options.uninstall:
@@ -161,10 +177,11 @@ def _run(command: list[str], options: argparse.Namespace) -> int:
     from tare.commands.run import end_like
     from tare.installation import recorder_library
     from tare.text.sizes import parse_bytes
-    from tare.watch import program
+    from tare.watch import budget, program
     from tare.watch.folder import Folder
 
     try:
+        limits = budget.parsed(options.budget)
         path = program.make_folder(options.dir or program.default_folder(command[0]))
         folder = Folder(path)
         sample_bytes = parse_bytes(options.sample, "--sample")
@@ -172,7 +189,7 @@ def _run(command: list[str], options: argparse.Namespace) -> int:
             raise TareError(USAGE, "watch: --sample needs at least 1: tare run records every allocation")
         holder = folder.lock()
         made = None if holder else _made(folder, options, own_since_ns=time.time_ns())
-        process = program.start(command, program.environment(path, recorder_library(), sample_bytes))
+        process = program.start(command, program.environment(path, recorder_library(), sample_bytes, limits))
     except TareError as error:
         error.status = 127 if error.kind == COMMAND_NOT_FOUND else 125
         raise
@@ -240,14 +257,14 @@ def _print_line(line: str) -> None:
 def _install(options: argparse.Namespace) -> int:
     from tare.installation import recorder_library
     from tare.text.sizes import parse_bytes
-    from tare.watch import service
+    from tare.watch import budget, service
 
     parse_bytes(options.sample, "--sample")
     tare = os.path.abspath(sys.argv[0])
     facts = service.facts_of(options.install)
     library = recorder_library()
     service.check_visible(options.install, facts, library, tare)
-    made = service.units(options.install, facts, library, tare, options.sample)
+    made = service.units(options.install, facts, library, tare, options.sample, budget=budget.parsed(options.budget))
     for unit in made:
         say([f"# {unit.path}", *unit.text.splitlines(), ""])
     if options.dry_run:

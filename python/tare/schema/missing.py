@@ -19,6 +19,9 @@ FACTS = {
     "peak": "peak: the one shown is the use when the file was written",
     "totals": "freed blocks: totals over the run are the blocks of the peak",
     "counts": "numbers of blocks: each stack counts as one block",
+    "after-cpu-budget": "later blocks: the CPU share of --budget couldn't be kept, so recording stopped, and the program ran on",
+    "after-memory-budget": "later blocks: the memory of --budget couldn't be kept, so recording stopped, and the program ran on",
+    "after-disk-budget": "later blocks: the disk space of --budget couldn't be kept, so recording stopped, and the program ran on",
     "end": "sums at the end: the use shown there is that of the last snapshot with stacks",
 }
 

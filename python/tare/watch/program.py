@@ -27,13 +27,14 @@ def make_folder(path: str) -> str:
     return path
 
 
-def environment(folder: str, library: str, sample_bytes: int) -> dict[str, str]:
+def environment(folder: str, library: str, sample_bytes: int, budget: str = "") -> dict[str, str]:
     preload = os.environ.get("LD_PRELOAD", "")
     return {
         **os.environ,
         "LD_PRELOAD": f"{library}:{preload}" if preload else library,
         "TARE_WATCH": folder,
         "TARE_SAMPLE": str(sample_bytes),
+        **({"TARE_BUDGET": budget} if budget else {}),
     }
 
 

@@ -29,6 +29,12 @@ class Facts(NamedTuple):
     freed_blocks: float
     ended: bool
     stopped: str
+    budget_cpu_share: float = 0.0  # 0: no such limit
+    budget_memory_bytes: int = 0
+    budget_disk_bytes: int = 0
+    recorder_ns: int = 0  # CPU time of the recorder, and of the process with it; 0: no budget
+    process_ns: int = 0
+    first_sample_bytes: int = 0
     command: str = ""  # the first word of the command line
 
     @property
@@ -66,7 +72,15 @@ def write_trace(path: str, out: str, shown: str) -> None:
         raise _renamed(error, path, shown) from None
 
 
-_FLOATS = {"live_bytes", "live_bytes_error", "allocated_bytes", "allocated_blocks", "freed_bytes", "freed_blocks"}
+_FLOATS = {
+    "budget_cpu_share",
+    "live_bytes",
+    "live_bytes_error",
+    "allocated_bytes",
+    "allocated_blocks",
+    "freed_bytes",
+    "freed_blocks",
+}
 _TEXTS = {"boot_id", "executable", "stopped"}
 
 

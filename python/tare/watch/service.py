@@ -35,14 +35,17 @@ class Unit(NamedTuple):
     text: str
 
 
-def units(name: str, facts: Facts, library: str, tare: str, sample: str, options: str = "") -> list[Unit]:
-    """`options`: of the watcher, in addition."""
+def units(
+    name: str, facts: Facts, library: str, tare: str, sample: str, options: str = "", budget: str = ""
+) -> list[Unit]:
+    """`options`: of the watcher, in addition. `budget`: as the recorder reads it."""
     stem = _stem(name)
     state = f"tare/{stem}"
     folder = f"{_STATE}/{state}"
     preload = f"{library}:{facts.preload}" if facts.preload else library
     watcher = f"tare-watch-{stem}.service"
     listed = f'ExecPaths="{_quoted(library)}"\n' if facts.maps_only_listed else ""
+    limits = f' "TARE_BUDGET={_quoted(budget)}"' if budget else ""
     drop_in = f"""{_MARK}
 [Unit]
 Wants={watcher}
@@ -50,7 +53,7 @@ Wants={watcher}
 [Service]
 StateDirectory={state}
 Environment="LD_PRELOAD={_quoted(preload)}"
-Environment="TARE_WATCH={_quoted(folder)}" "TARE_SAMPLE={_quoted(sample)}"
+Environment="TARE_WATCH={_quoted(folder)}" "TARE_SAMPLE={_quoted(sample)}"{limits}
 {listed}"""
     own = f"{_STATE}/private/{state}" if facts.is_dynamic else folder
     user = f"User={facts.user}\n" if facts.user and not facts.is_dynamic else ""

@@ -74,6 +74,20 @@ std::vector<trace::ClockPair> clock_of(const WatchedProcess& process) {
   return pairs;
 }
 
+// A word of the missing facts, behind a comma.
+const char* stopped_by_budget(std::uint32_t stop) {
+  switch (static_cast<trace::WatchStop>(stop)) {
+    case trace::WatchStop::CpuBudget:
+      return ",after-cpu-budget";
+    case trace::WatchStop::MemoryBudget:
+      return ",after-memory-budget";
+    case trace::WatchStop::DiskBudget:
+      return ",after-disk-budget";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 namespace {
@@ -82,7 +96,7 @@ Status write(WatchedProcess* process, const std::string& output) {
   if (process->tables.rows.empty()) process->tables.rows.push_back(std::uint64_t{0xffff} << 48);
   trace::ProcessInfo info = process->info;
   info.imported_from = trace::kWatchedSource;
-  info.missing_facts = "reallocs,peak,totals";
+  info.missing_facts = std::string("reallocs,peak,totals") + stopped_by_budget(process->totals.stop);
   if (info.sample_bytes == 0) info.sample_bytes = 1;
   auto writer = ImportWriter::create(output, std::move(info));
   if (!writer) return writer.error();

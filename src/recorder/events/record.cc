@@ -4,6 +4,7 @@
 #include "recorder/base/syscall.h"
 #include "recorder/events/contents.h"
 #include "recorder/events/nested.h"
+#include "recorder/events/own_cost.h"
 #include "recorder/unwind/stack_memory.h"
 
 extern "C" __attribute__((weak)) char** environ;
@@ -182,6 +183,7 @@ void record_alloc_slowly(const StartState& start, std::uint64_t address, std::ui
   SamplingState& state = this_thread->sampling;
   block.weight = weight == Sampler::kUndecided ? sampler.decide(state, Sampler::octave(usable)) : weight;
   if (block.weight == 0) return;
+  const CostOfCall cost;
   // A sampled block that the set has no room for would never be seen to end.
   if (sampler.sampled.insert(block.address)) {
     if (recorder.contents()) contents_of_blocks.born(block);
@@ -226,6 +228,7 @@ TARE_REALIGNED void record_free_slowly(const StartState& start, std::uint64_t ad
   Thread* thread = this_thread;
   const bool sampling = recorder.sampling();
   if (sampling && !sampler.sampled.remove(address)) return Sampler::count_free();
+  const CostOfCall cost(sampling);
   SeenContents seen;
   if (recorder.contents()) seen = contents_of_blocks.ended(address);
   if (entry == Entry::Ready) {

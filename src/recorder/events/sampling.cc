@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include "recorder/base/numeric.h"
+#include "recorder/events/own_cost.h"
 
 namespace tare::recorder {
 
 constinit Sampler sampler;
+constinit OwnCost own_cost;
 __thread std::uint16_t frees_seen __attribute__((tls_model("initial-exec"))) = 0;
 
 namespace {

@@ -6,6 +6,7 @@
 #include "recorder/events/contents.h"
 #include "recorder/events/failed_request.h"
 #include "recorder/events/nested.h"
+#include "recorder/events/own_cost.h"
 #include "recorder/hooks/real.h"
 
 namespace tare::recorder {
@@ -92,6 +93,7 @@ void* unsampled_realloc(Entry entry, const StartState& start, void* old, std::si
   const int after = Sampler::octave(usable);
   if (TARE_UNLIKELY(before != after)) {
     const double weight = sampler.decide_again(state, false, before, after);
+    const CostOfCall cost(weight != 0);
     if (weight != 0 && sampler.sampled.insert(word(block))) {
       record_decided(entry, start, Block{word(block), bytes, usable, api, 0, weight});
     }
@@ -102,12 +104,15 @@ void* unsampled_realloc(Entry entry, const StartState& start, void* old, std::si
 
 // Of a sampled block: off the set before the real call, for its address may be another thread's block right after.
 void* sampled_realloc(Thread* thread, const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
+  CostOfCall cost;
   const std::uint64_t address = word(old);
   const int before = Sampler::octave(usable_bytes(old, 0));
   enter(thread, start);
   write_seen(thread);
   const ReallocBegin begin = begin_realloc(thread, start);
+  cost.pause();
   void* block = real.realloc(old, bytes);
+  cost.go_on();
   if (block != nullptr) {
     Sampler::count_allocation(thread->sampling);
     const std::uint64_t usable = usable_bytes(block, bytes);
@@ -135,6 +140,7 @@ void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old,
   const int before = Sampler::octave(usable_bytes(old, 0));
   const std::uint64_t stamp_before = stamp_after_loads();
   void* block = real.realloc(old, bytes);
+  const CostOfCall cost;
   if (block == nullptr && bytes != 0) {
     sampler.sampled.insert(address);
     record_failed_request(start, bytes, api);

@@ -70,6 +70,7 @@ Errno Spool::map_header(long fd) {
 
 Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launched_bytes) {
   mode_ = mode;
+  most_file_bytes_ = 0;
   const long fd = open_new(directory);
   if (sys::failed(fd)) return static_cast<Errno>(-fd);
   Errno error = size_file(fd);
@@ -337,6 +338,7 @@ bool Spool::ensure(Area& wanted, std::uint64_t bytes) {
   if (step > wanted.step) step = wanted.step;
   std::uint64_t end = (bytes + step - 1) / step * step;
   if (end > wanted.capacity) end = wanted.capacity;
+  if (most_file_bytes_ != 0 && file_bytes() + (end - ready) > most_file_bytes_) return false;
   // Two threads may allocate the same range: the second call changes nothing.
   if (make_real(wanted.base + ready, end - ready, wanted.offset + ready) != 0) return false;
   std::uint64_t seen = ready;

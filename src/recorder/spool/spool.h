@@ -90,6 +90,10 @@ class Spool {
   void set_chunk_limit(std::uint32_t chunks) { chunk_limit_ = chunks; }
   std::uint32_t chunk_limit() const { return chunk_limit_; }
   std::uint32_t file_chunks() const { return file_chunks_; }
+  // Of a watch file: no more of it is made real than so many bytes. 0: no limit.
+  void set_most_file_bytes(std::uint64_t bytes) { most_file_bytes_ = bytes; }
+  std::uint64_t file_bytes() const;  // of a watch file: what is real
+  bool has_reached_limit() const { return most_file_bytes_ != 0 && file_bytes() + kStep > most_file_bytes_; }
   // The chunk holds its last event: the launcher may take it, or (standalone) it's never touched again.
   void finish(std::uint32_t chunk);
 
@@ -122,11 +126,13 @@ class Spool {
   bool leaves_reserve() const;
   void unmap_if_full(Segment& segment);
   Area& area(Tables::Region region) { return areas_[static_cast<int>(region)]; }
+  static constexpr std::uint64_t kStep = 16 << 10;  // of a watch file's area that is made real
   Area& area(WatchArea which) { return areas_[3 + static_cast<int>(which)]; }
 
   trace::SpoolHeader* header_ = nullptr;
   SpoolMode mode_ = SpoolMode::Launched;
   std::uint32_t chunk_limit_ = 0;
+  std::uint64_t most_file_bytes_ = 0;
   std::uint32_t file_chunks_ = 0;  // chunks that the file's size has room for
   std::atomic<std::uint32_t> mapped_segments_{0};
   std::uint32_t directory_bytes_ = 0;  // of path_

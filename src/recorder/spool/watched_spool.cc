@@ -12,14 +12,9 @@
 
 namespace tare::recorder {
 
-namespace {
-
-constexpr std::uint64_t kStep = 16 << 10;  // of a region that is made real
-
-}  // namespace
-
 Errno Spool::create_watched(const char* directory) {
   mode_ = SpoolMode::Watched;
+  most_file_bytes_ = 0;
   chunk_limit_ = 0;
   file_chunks_ = 0;
   if (trace::kWatchBytes > sys::limit_of(RLIMIT_FSIZE)) return EFBIG;  // it would mean SIGXFSZ
@@ -42,6 +37,13 @@ Errno Spool::create_watched(const char* directory) {
   if (error == 0 && (!ensure(WatchArea::State, 1) || !ensure(Region::Strings, 1))) error = ENOSPC;
   if (error != 0) discard();
   return error;
+}
+
+// The header's page, and the parts of the areas that are backed by the disk.
+std::uint64_t Spool::file_bytes() const {
+  std::uint64_t bytes = trace::kWatchState;
+  for (const Area& each : areas_) bytes += each.ready.load(std::memory_order_relaxed);
+  return bytes;
 }
 
 }  // namespace tare::recorder

@@ -74,6 +74,7 @@ bool Watch::begin(Spool& spool, Spool* parent) {
   totals_ = {};
   totals_.sums = 1;
   random_ = stamp() | 1;
+  begin_budget();
   if (!spool.ensure(WatchArea::Sums, sizeof(trace::WatchSum))) return false;
   if (parent == nullptr) {
     free_count_ = 0;
@@ -157,22 +158,32 @@ std::uint32_t Watch::take_slot() {
   return totals_.sample_slots++;
 }
 
-// Makes room: samples go until there are three quarters of the most.
+// Makes room: samples go until there are three quarters of the most. A file that may not grow has no more than it has.
 void Watch::widen() {
-  while (totals_.live_samples > trace::kWatchMaxSamples / 4 * 3 && sampler.widen()) {
-    ++totals_.widened;
-    for (std::uint32_t slot = 0; slot < totals_.sample_slots; ++slot) {
-      trace::WatchSample& sample = memory_->samples[slot];
-      if (sample.address == 0) continue;
-      const double weight = sampler.thin(sample.weight, Sampler::octave(sample.usable), luck());
-      if (weight == sample.weight) continue;
-      if (weight != 0) {
-        sample.weight = weight;
-        publish(slot);
-      } else {
-        sampler.sampled.remove(sample.address);
-        drop(slot);
-      }
+  const std::uint64_t most = spool_->has_reached_limit() ? totals_.sample_slots : trace::kWatchMaxSamples;
+  while (totals_.live_samples > most / 4 * 3 && widen_once()) {
+  }
+}
+
+bool Watch::widen_once() {
+  if (!sampler.widen()) return false;
+  ++totals_.widened;
+  thin_all();
+  return true;
+}
+
+void Watch::thin_all() {
+  for (std::uint32_t slot = 0; slot < totals_.sample_slots; ++slot) {
+    trace::WatchSample& sample = memory_->samples[slot];
+    if (sample.address == 0) continue;
+    const double weight = sampler.thin(sample.weight, Sampler::octave(sample.usable), luck());
+    if (weight == sample.weight) continue;
+    if (weight != 0) {
+      sample.weight = weight;
+      publish(slot);
+    } else {
+      sampler.sampled.remove(sample.address);
+      drop(slot);
     }
   }
 }
@@ -233,8 +244,9 @@ void Watch::add(const BlockEvent& event, std::uint32_t thread) {
   if (weight == 0) {
     sampler.sampled.remove(sample.address);
     if (!has_slot()) {
-      totals_.stop = static_cast<std::uint32_t>(
-          totals_.sample_slots == trace::kWatchMaxSamples ? trace::WatchStop::Full : trace::WatchStop::NoSpace);
+      totals_.stop = static_cast<std::uint32_t>(totals_.sample_slots == trace::kWatchMaxSamples ? trace::WatchStop::Full
+                                                : spool_->has_reached_limit() ? trace::WatchStop::DiskBudget
+                                                                              : trace::WatchStop::NoSpace);
     }
     return;
   }
@@ -281,10 +293,11 @@ bool Watch::apply(const std::uint64_t* words, const std::uint64_t* last, std::ui
     apply_event(words, thread);
     words += count;
   }
+  const bool looks = ++applied_ % 64 == 0;
+  if (budget_.is_given() && applied_ % kTurnsOfLook == 0 && totals_.stop == 0) keep_budget();
   write_totals();
   state_->sequence.store((sequence | 1) + 1, std::memory_order_release);
   const bool goes_on = totals_.stop == 0;
-  const bool looks = ++applied_ % 64 == 0;
   lock_.unlock();
   if (looks) revalidate_modules();
   return goes_on;

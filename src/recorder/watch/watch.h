@@ -10,6 +10,7 @@
 
 #include "recorder/base/bounded_lock.h"
 #include "recorder/spool/spool.h"
+#include "recorder/watch/budget.h"
 #include "recorder/watch/sample_index.h"
 #include "recorder/watch/stack_tree.h"
 #include "trace/watch/watch_layout.h"
@@ -21,6 +22,8 @@ class Watch {
   // With a file that was just made. `parent`: in a forked child the file of its parent, else null. False: no memory, or
   // no room in the file.
   bool begin(Spool& spool, Spool* parent);
+  // The limits of this file and of the files of forked children. Before begin().
+  void set_budget(const Budget& budget) { budget_ = budget; }
   // Before begin() in a forked child: threads of the parent may have held the lock.
   void become_child() { lock_.reset(); }
 
@@ -28,8 +31,13 @@ class Watch {
   bool apply(const std::uint64_t* words, const std::uint64_t* last, std::uint32_t thread);
   // Later events are another recording's.
   void stop(trace::WatchStop reason);
+  trace::WatchStop stopped() const { return static_cast<trace::WatchStop>(totals_.stop); }
 
  private:
+  // The clocks and the file are looked at once in so many turns of the lock, memory once in so many of these.
+  static constexpr std::uint32_t kTurnsOfLook = 32;
+  static constexpr std::uint32_t kLooksOfMemory = 8;
+
   struct Memory {
     trace::WatchSample samples[trace::kWatchMaxSamples];
     std::uint16_t free_slots[trace::kWatchMaxSamples];
@@ -45,6 +53,13 @@ class Watch {
   trace::WatchSum& sum(std::uint32_t node);
   bool has_slot();
   void widen();
+  bool widen_once();
+  void thin_all();
+  void begin_budget();
+  void keep_budget();
+  bool keep_room(RoomLimit& limit, std::uint64_t used, trace::WatchStop reason);
+  bool widen_for_budget(int times, trace::WatchStop reason);
+  double own_ns() const;
   std::uint32_t take_slot();
   void publish(std::uint32_t slot);
   void drop(std::uint32_t slot);
@@ -63,6 +78,14 @@ class Watch {
   std::uint32_t applied_ = 0;
   std::uint64_t random_ = 0;
   trace::WatchTotals totals_ = {};
+  Budget budget_;
+  CpuLimit cpu_limit_;
+  RoomLimit memory_limit_;
+  RoomLimit disk_limit_;
+  std::uint32_t looks_ = 0;
+  std::uint64_t own_ticks_before_ = 0;  // of the parent, or of recordings before this one
+  std::uint64_t begin_stamp_ = 0;
+  std::uint64_t begin_ns_ = 0;
 };
 
 extern TARE_HIDDEN Watch watch;

@@ -12,38 +12,10 @@
 #include "recorder/process/environment.h"
 #include "recorder/recorder.h"
 #include "recorder/unwind/own_memory.h"
+#include "recorder/watch/budget.h"
 #include "recorder/watch/watch.h"
 
 namespace tare::recorder {
-
-namespace {
-
-// "524288", "512K", "2M", "1G". 0: no such number, or one that is too large.
-std::uint64_t bytes_of(const char* text) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
-  std::uint64_t value = 0;
-  for (; *text >= '0' && *text <= '9' && value < kMost; ++text)
-    value = value * 10 + static_cast<std::uint64_t>(*text - '0');
-  int shift = 0;
-  switch (*text) {
-    case 'k':
-    case 'K':
-      shift = 10;
-      break;
-    case 'M':
-      shift = 20;
-      break;
-    case 'G':
-      shift = 30;
-      break;
-    default:
-      break;
-  }
-  if (shift != 0) ++text;
-  return *text == '\0' && value < kMost >> shift ? value << shift : 0;
-}
-
-}  // namespace
 
 void Recorder::read_watch_environment(char** environment) {
   const char* folder = variable(environment, trace::kEnvWatch);
@@ -53,6 +25,10 @@ void Recorder::read_watch_environment(char** environment) {
   Text(directory_, sizeof(directory_)).add(folder);
   sample_bytes_ = distance == nullptr ? 0 : bytes_of(distance);
   if (sample_bytes_ == 0) sample_bytes_ = trace::kWatchSampleBytes;
+  Budget budget;
+  const char* const limits = variable(environment, trace::kEnvWatchBudget);
+  if (limits != nullptr && limits[0] != '\0' && !parse_budget(limits, budget)) complain_of_budget(limits);
+  watch.set_budget(budget);
   keeps_watch_file_ = keep != nullptr && std::strcmp(keep, "1") == 0;
   free_stacks_ = false;
   wants_contents_ = false;
@@ -95,8 +71,26 @@ void Recorder::complain_of_stopped_watch() {
   said_full_ = true;
   char line[640];
   Text text(line, sizeof(line) - 1);
-  text.add("tare: ").add(spool_->path()).add(" has no room for more; ").add(program_);
-  text.add(" runs on, what it does from now on is not recorded");
+  const trace::WatchStop reason = watch.stopped();
+  const char* const limit = reason == trace::WatchStop::CpuBudget      ? "CPU share"
+                            : reason == trace::WatchStop::MemoryBudget ? "memory"
+                            : reason == trace::WatchStop::DiskBudget   ? "disk space"
+                                                                       : nullptr;
+  text.add("tare: ");
+  if (limit == nullptr) {
+    text.add(spool_->path()).add(" has no room for more; ");
+  } else {
+    text.add("the budget's ").add(limit).add(" can't be kept at any distance between samples; ");
+  }
+  text.add(program_).add(" runs on, what it does from now on is not recorded");
+  say(line, text.length());
+}
+
+void Recorder::complain_of_budget(const char* limits) {
+  char line[640];
+  Text text(line, sizeof(line) - 1);
+  text.add("tare: TARE_BUDGET has no limits such as cpu=0.5%,memory=16M,disk=1M: '").add(limits);
+  text.add("'; the process is watched without a budget");
   say(line, text.length());
 }
 

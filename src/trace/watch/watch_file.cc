@@ -85,6 +85,8 @@ Status read_changing(const SpoolFile& file, WatchParts parts, WatchedProcess& pr
   process.process_start_ticks = state->process_start_ticks;
   process.boot_id.assign(state->boot_id, ::strnlen(state->boot_id, sizeof(state->boot_id)));
   process.first_sample_bytes = state->first_sample_bytes;
+  process.budget = state->budget;
+  if (!(process.budget.cpu_share >= 0 && process.budget.cpu_share <= 1)) process.budget.cpu_share = 0;
   // Of a process that was killed while it wrote, the last sample may lie behind the slots that the totals count.
   const std::uint64_t slots = std::min<std::uint64_t>(process.totals.sample_slots + 64, kWatchMaxSamples);
   if (Status status = read_entries(file, kWatchSamples, slots, process.samples); !status) return status;
@@ -148,6 +150,12 @@ std::string stop_reason(std::uint32_t stop) {
       return "the file system was full";
     case WatchStop::Recorded:
       return "another recording of the process began";
+    case WatchStop::CpuBudget:
+      return "the budget's CPU share can't be kept at any distance between samples";
+    case WatchStop::MemoryBudget:
+      return "the budget's memory can't be kept at any distance between samples";
+    case WatchStop::DiskBudget:
+      return "the budget's disk space can't be kept at any distance between samples";
   }
   return "an unknown reason";
 }

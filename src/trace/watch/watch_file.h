@@ -21,6 +21,7 @@ struct WatchedProcess {
   std::string boot_id;
   std::uint64_t first_sample_bytes = 0;
   WatchTotals totals{};
+  WatchBudget budget{};
   ClockPair start{};
   bool stamps_are_ns = false;
   bool has_ended = false;            // in order, or replaced by another program

@@ -32,6 +32,7 @@ inline constexpr std::uint32_t kWatchVersion = 1;
 inline constexpr char kEnvWatch[] = "TARE_WATCH";              // an absolute path: the folder of watch files
 inline constexpr char kEnvWatchSample[] = "TARE_SAMPLE";       // mean bytes between samples: 524288, 512K, 2M
 inline constexpr char kEnvWatchKeep[] = "TARE_WATCH_KEEP";     // "1": the file stays after an exit in order
+inline constexpr char kEnvWatchBudget[] = "TARE_BUDGET";       // "cpu=0.5%,memory=16M,disk=1M"
 inline constexpr std::uint64_t kWatchSampleBytes = 512 << 10;  // without TARE_SAMPLE
 inline constexpr char kWatchSuffix[] = ".watch";
 
@@ -48,6 +49,10 @@ enum class WatchStop : std::uint32_t {
   Full = 1,      // too many sampled blocks are live, and a greater distance between samples didn't help
   NoSpace = 2,   // the file system had no room for the file's next pages
   Recorded = 3,  // a launcher attached: another recording has the process's blocks from then on
+  // A limit of the budget couldn't be kept by any distance between samples.
+  CpuBudget = 4,
+  MemoryBudget = 5,
+  DiskBudget = 6,
 };
 
 // A frame of a stack: the caller's frame and this one's row. Id 0 is the empty stack; node i has id i + 1, and its
@@ -117,12 +122,24 @@ struct WatchTotals {
   std::uint64_t check;        // watch_check() of the words before
 };
 
+// The limits that the process was given (0: none) and the use of them, each word by itself. All zero in a file of a
+// recorder without budgets.
+struct WatchBudget {
+  double cpu_share;  // of the process's CPU time
+  std::uint64_t memory_bytes;
+  std::uint64_t disk_bytes;
+  std::uint64_t recorder_ns;     // CPU time of sampled calls inside the recorder, since the file was made
+  std::uint64_t process_ns;      // CPU time of the process since then
+  std::uint64_t recorder_bytes;  // resident memory of the recorder with this file; 0: never measured
+};
+
 struct WatchState {
   std::atomic<std::uint64_t> sequence;
   std::uint64_t process_start_ticks;  // field 22 of /proc/PID/stat; 0: not known
   char boot_id[40];                   // of /proc/sys/kernel/random/boot_id, terminated
   std::uint64_t first_sample_bytes;
   alignas(64) WatchTotals totals[2];
+  alignas(64) WatchBudget budget;
 };
 
 inline constexpr std::uint64_t kWatchState = 4096;

@@ -122,6 +122,12 @@ class Machine:
             "freed_blocks": 0.0,
             "ended": False,
             "stopped": "",
+            "budget_cpu_share": 0.0,
+            "budget_memory_bytes": 0,
+            "budget_disk_bytes": 0,
+            "recorder_ns": 0,
+            "process_ns": 0,
+            "first_sample_bytes": 512 << 10,
             **changed,
         }
         path = self.folder / f"{pid}.{number}.watch"

@@ -47,6 +47,12 @@ def lines(heap: Heap, before: Heap | None, order: str, most: int | None, width: 
         Column(f"by {order}", "left", least=_LEAST_NAME),
     ]
     yield from table(heads, cells, width)
+    if facts.budget_cpu_share and facts.process_ns:
+        share = 100 * facts.recorder_ns / facts.process_ns
+        yield (
+            f"the recorder took {share:.2f} % of the CPU time; its budget is {100 * facts.budget_cpu_share:.4g} %; one allocation in "
+            f"{human_bytes(facts.sample_bytes)} is sampled (first: {human_bytes(facts.first_sample_bytes)})"
+        )
     if facts.stopped:
         yield f"recording has stopped: {facts.stopped}"
 
@@ -61,6 +67,9 @@ def as_json(heap: Heap, before: Heap | None, order: str, most: int | None) -> di
         "live_bytes": round(live_bytes),
         "live_bytes_error": round(error_bytes),
         "stopped": facts.stopped or None,
+        "first_sample_bytes": facts.first_sample_bytes or facts.sample_bytes,
+        "recorder_ns": facts.recorder_ns,
+        "process_ns": facts.process_ns,
         "sites": [
             {
                 "live_bytes": round(site.live_bytes),

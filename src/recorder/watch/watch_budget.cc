@@ -1,0 +1,109 @@
+// The budget of a watch file: how much is used of it, and what follows.
+// SPDX-License-Identifier: Apache-2.0
+#include "recorder/base/stamp.h"
+#include "recorder/base/syscall.h"
+#include "recorder/events/own_cost.h"
+#include "recorder/events/sampling.h"
+#include "recorder/unwind/own_memory.h"
+#include "recorder/watch/watch.h"
+
+namespace tare::recorder {
+
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+// Pages of private memory that were touched. One caller at a time. If the program's sandbox forbids the call, all of
+// the range counts.
+std::uint64_t resident_bytes(std::uint64_t start, std::uint64_t bytes) {
+  static unsigned char pages[4096];
+  std::uint64_t resident = 0;
+  while (bytes > 0) {
+    const std::uint64_t part = bytes < sizeof(pages) * kPage ? bytes : sizeof(pages) * kPage;
+    const std::uint64_t count = (part + kPage - 1) / kPage;
+    if (sys::failed(sys::call(SYS_mincore, static_cast<long>(start), static_cast<long>(part), sys::word(pages)))) {
+      resident += part;
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i) resident += (pages[i] & 1) * kPage;
+    }
+    start += part;
+    bytes -= part;
+  }
+  return resident;
+}
+
+std::uint64_t own_resident_bytes() {
+  const trace::OwnRanges& own = own_ranges();
+  std::uint64_t sum = 0;
+  std::uint32_t count = own.count.load(std::memory_order_acquire);
+  if (count > trace::OwnRanges::kMost) count = trace::OwnRanges::kMost;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t bytes = own.ranges[i].bytes.load(std::memory_order_acquire);
+    if (bytes != 0) sum += resident_bytes(own.ranges[i].start, bytes);
+  }
+  return sum;
+}
+
+double process_cpu_ns() { return static_cast<double>(clock_ns(CLOCK_PROCESS_CPUTIME_ID)); }
+
+}  // namespace
+
+// The limits begin anew with each file: also in a forked child, whose CPU time begins at zero.
+void Watch::begin_budget() {
+  applied_ = looks_ = 0;
+  own_ticks_before_ = own_cost.ticks();
+  begin_stamp_ = stamp();
+  begin_ns_ = monotonic_ns();
+  state_->budget = {budget_.cpu_share, budget_.memory_bytes, budget_.disk_bytes, 0, 0, 0};
+  cpu_limit_.begin(budget_.cpu_share, 0, process_cpu_ns());
+  spool_->set_most_file_bytes(budget_.disk_bytes);
+  disk_limit_.begin(budget_.disk_bytes, spool_->file_bytes());
+  memory_limit_.begin(budget_.memory_bytes, 0);
+}
+
+// Ticks have the rate that they had since the beginning.
+double Watch::own_ns() const {
+  const auto ticks = static_cast<double>(own_cost.ticks() - own_ticks_before_);
+  if (stamps_are_clock) return ticks;
+  const std::uint64_t passed = stamp() - begin_stamp_;
+  return passed == 0 ? 0 : ticks * static_cast<double>(monotonic_ns() - begin_ns_) / static_cast<double>(passed);
+}
+
+bool Watch::widen_for_budget(int times, trace::WatchStop reason) {
+  for (; times > 0; --times) {
+    if (widen_once()) continue;
+    totals_.stop = static_cast<std::uint32_t>(reason);
+    return false;
+  }
+  return true;
+}
+
+bool Watch::keep_room(RoomLimit& limit, std::uint64_t used, trace::WatchStop reason) {
+  switch (limit.look(used)) {
+    case RoomLimit::Verdict::Kept:
+      return true;
+    case RoomLimit::Verdict::Widen:
+      return widen_for_budget(1, reason);
+    case RoomLimit::Verdict::Exceeded:
+      break;
+  }
+  totals_.stop = static_cast<std::uint32_t>(reason);
+  return false;
+}
+
+// Called with the lock, at the end of an event. A stopped file keeps what it has.
+void Watch::keep_budget() {
+  trace::WatchBudget& use = state_->budget;
+  const double own = own_ns();
+  const double process = process_cpu_ns();
+  use.recorder_ns = static_cast<std::uint64_t>(own);
+  use.process_ns = static_cast<std::uint64_t>(process);
+  if (!widen_for_budget(cpu_limit_.doublings(own, process), trace::WatchStop::CpuBudget)) return;
+  const std::uint64_t file = spool_->file_bytes();
+  if (!keep_room(disk_limit_, file, trace::WatchStop::DiskBudget)) return;
+  if (budget_.memory_bytes == 0 || looks_++ % kLooksOfMemory != 0) return;
+  use.recorder_bytes = own_resident_bytes() + file;
+  keep_room(memory_limit_, use.recorder_bytes, trace::WatchStop::MemoryBudget);
+}
+
+}  // namespace tare::recorder
