@@ -88,6 +88,7 @@ struct Estimate {
 };
 
 constexpr int kCalls = 400'000;
+constexpr std::size_t kHeld = 20'000;
 constexpr double kOwnNs = 1000;
 constexpr double kCallNs = 10'000;
 constexpr double kShare = 0.002;
@@ -103,7 +104,7 @@ Estimate run(std::uint64_t seed) {
     double weight = 0;
     std::uint64_t bytes = 0;
   };
-  std::vector<Held> all(2000);
+  std::vector<Held> all(kHeld);
   std::uint64_t random = 99;
   std::uint64_t lucky = seed * 0x9e3779b97f4a7c15 + 12345;
   const auto next = [](std::uint64_t& word) {
@@ -145,7 +146,7 @@ TEST(CpuLimit, SumsAreRightInTheMeanWhileTheShareIsKept) {
   // The same calls, exactly.
   double blocks = kCalls;
   double bytes = 0;
-  std::vector<std::uint64_t> live(2000);
+  std::vector<std::uint64_t> live(kHeld);
   std::uint64_t random = 99;
   const auto next = [&random] {
     random = random * 6364136223846793005 + 1442695040888963407;

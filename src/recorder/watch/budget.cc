@@ -110,6 +110,11 @@ void CpuLimit::begin(double share, double own_ns, double process_ns) {
 
 int CpuLimit::doublings(double own_ns, double process_ns) {
   if (share_ == 0) return 0;
+  if (own_before_ == kSettling) {
+    own_before_ = own_ns;
+    process_before_ = process_ns;
+    return 0;
+  }
   const double own = own_ns - own_before_;
   const double process = process_ns - process_before_;
   const bool is_kept = own_ns - own_begin_ <= share_ * (process_ns - process_begin_ + kGraceNs);
@@ -118,8 +123,9 @@ int CpuLimit::doublings(double own_ns, double process_ns) {
     double most = share_ * process;
     for (; times < kMostAtOnce && own > most; ++times) most *= 2;
   }
+  // Dropping samples takes up to a millisecond, once: a share with it would double the distance again.
   if (times != 0 || process > kGraceNs) {
-    own_before_ = own_ns;
+    own_before_ = times != 0 ? kSettling : own_ns;
     process_before_ = process_ns;
   }
   return times;

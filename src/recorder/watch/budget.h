@@ -33,7 +33,8 @@ class CpuLimit {
   int doublings(double own_ns, double process_ns);
 
  private:
-  static constexpr int kMostAtOnce = 4;  // a short window's share is inaccurate
+  static constexpr int kMostAtOnce = 4;    // a short window's share is inaccurate
+  static constexpr double kSettling = -1;  // the next look begins the window
 
   double share_ = 0;
   double own_begin_ = 0;
