@@ -21,7 +21,7 @@ TYPED_PYTHON := bench tools demo guide tests/docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build check check-abi accept-abi demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-aarch64 test-linear check-size-models fuzz-programs test-python test-spark nightly wheel test-wheel test-packages lint lint-format lint-tidy lint-python \
+.PHONY: help build check check-abi accept-abi demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-aarch64 test-linear check-size-models fuzz-programs test-python test-spark nightly wheel wheel-aarch64 test-wheel test-wheel-aarch64 test-packages lint lint-format lint-tidy lint-python \
         format bench guide docs dev clean distclean
 
 help: ## this list
@@ -56,12 +56,19 @@ wheel: ## the wheel for other machines, in dist: glibc 2.28 and later, Python 3.
 	@tools/bootstrap.sh build wheel
 	PYTHON=$$(tools/find-python.sh) packaging/wheel/build.sh dist
 
+wheel-aarch64: build ## the wheel for aarch64, in dist: compiled here, with the same demands
+	@tools/bootstrap.sh wheel aarch64
+	PYTHON=$$(tools/find-python.sh) packaging/wheel/build.sh dist aarch64
+
 test-wheel: wheel $(VENV)/.dev ## install that wheel in fresh Debian systems, record and report; check the source distribution
 	$(BIN)/python -m pytest -v -m nightly tests/packaging/test_wheel.py tests/packaging/test_sdist.py
 
+test-wheel-aarch64: wheel-aarch64 $(VENV)/.dev ## check the files of that wheel, and record and report with it under qemu
+	$(BIN)/python -m pytest -v -m nightly tests/packaging/test_wheel.py tests/packaging/test_wheel_aarch64.py -k aarch64
+
 test-packages: $(VENV)/.dev ## build the library's packages for Conan, vcpkg and Debian, and use them (15 minutes)
 	@tools/bootstrap.sh build wheel
-	$(BIN)/python -m pytest -v -m nightly tests/packaging --ignore tests/packaging/test_wheel.py --ignore tests/packaging/test_sdist.py
+	$(BIN)/python -m pytest -v -m nightly tests/packaging --ignore tests/packaging/test_wheel.py --ignore tests/packaging/test_sdist.py --ignore tests/packaging/test_wheel_aarch64.py
 
 # ---- demo
 

@@ -2,7 +2,11 @@
 # under qemu-user. Return addresses are signed and branch targets marked, as distributions build their packages.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
-get_filename_component(sysroot ${CMAKE_CURRENT_LIST_DIR}/../build/aarch64-sysroot ABSOLUTE)
+if(TARE_SYSROOT)
+  set(sysroot ${TARE_SYSROOT})
+else()
+  get_filename_component(sysroot ${CMAKE_CURRENT_LIST_DIR}/../build/aarch64-sysroot ABSOLUTE)
+endif()
 set(CMAKE_SYSROOT ${sysroot})
 set(CMAKE_C_COMPILER clang-19)
 set(CMAKE_CXX_COMPILER clang++-19)

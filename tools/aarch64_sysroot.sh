@@ -1,11 +1,12 @@
 #!/bin/sh
-# Unpacks Debian 12's headers and libraries for aarch64: tools/aarch64_sysroot.sh OUT_FOLDER
+# Unpacks Debian 12's headers, libraries and Python for aarch64: tools/aarch64_sysroot.sh OUT_FOLDER
 #
 # apt-get works in folders of its own: this machine's list of packages and its architectures stay as they are, and none of the
-# unpacked programs is run. Needs apt and the mirror that apt is configured for. Without them, it prints why and fails.
+# unpacked programs is run here. Needs apt and the mirror that apt is configured for. Without them, it prints why and fails.
 set -eu
 out=$1
-packages="libc6-dev libstdc++-12-dev libgtest-dev libdw-dev libzstd-dev zlib1g-dev libunwind-dev libfmt-dev libglib2.0-dev"
+packages="libc6-dev libstdc++-12-dev libgtest-dev libdw-dev libzstd-dev zlib1g-dev libunwind-dev libfmt-dev libglib2.0-dev
+  libpython3.11-dev python3.11"
 [ "$(cat "$out/complete" 2>/dev/null)" = "$packages" ] && exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then

@@ -25,7 +25,7 @@ QUESTIONS = (
     "`.ci/run` passed on a fresh Debian 12 at this commit",
     "`make lint-tidy` passed at this commit",
     "`make nightly` passed",
-    "`make test-wheel` and `make test-packages` passed",
+    "`make test-wheel`, `make test-wheel-aarch64` and `make test-packages` passed",
     "`make test-aarch64` passed",
     "`make bench-spine` is within noise of the last release, and bench/RESULTS.md has its numbers",
     "`make bench-field` ran, and first findings that changed were judged (docs/field-notes.md)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.nightly
 def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if os.geteuid() != 0 or shutil.which("mmdebstrap") is None:
         pytest.skip("needs root and mmdebstrap")
-    wheels = sorted((REPO / "dist").glob("heaptare-*.whl"))
+    wheels = sorted((REPO / "dist").glob(f"heaptare-*_{platform.machine()}.whl"))
     if not wheels:
         pytest.fail("dist has no wheel: run `make wheel` first")
     folder = tmp_path_factory.mktemp("image")

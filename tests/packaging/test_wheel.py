@@ -1,9 +1,16 @@
-"""The wheel of `make wheel` in fresh Debian systems without a compiler: pip installs it, and it records and reports."""
+"""The wheel of `make wheel` in fresh Debian systems without a compiler: pip installs it, and it records and reports.
+
+The files of the wheel for aarch64 are checked as well, if `make wheel-aarch64` has built it.
+"""
 
 from __future__ import annotations
 
+import base64
+import csv
+import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -15,31 +22,76 @@ import pytest
 
 REPO = Path(__file__).resolve().parents[2]
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
+MACHINES = {"x86_64": "Advanced Micro Devices X86-64", "aarch64": "AArch64"}
 SYSTEMS = {"bookworm": "3.11", "trixie": "3.13"}
 
 pytestmark = pytest.mark.nightly
 
 
+def newest_wheel(machine: str) -> Path | None:
+    return max((REPO / "dist").glob(f"heaptare-*_{machine}.whl"), default=None)
+
+
 @pytest.fixture(scope="session")
 def wheel() -> Path:
-    found = sorted((REPO / "dist").glob("heaptare-*.whl"))
-    if not found:
+    found = newest_wheel(platform.machine())
+    if found is None:
         pytest.fail("dist has no wheel: run `make wheel` first")
-    return found[-1]
+    return found
 
 
-def test_one_wheel_serves_all_pythons_and_old_c_libraries(wheel: Path) -> None:
-    assert re.fullmatch(
-        r"heaptare-[\d.]+-cp310-abi3-(manylinux_2_\d\d_x86_64\.)*manylinux_2_28_x86_64\.whl", wheel.name
+@pytest.fixture(scope="session", params=list(MACHINES))
+def machine(request: pytest.FixtureRequest) -> str:
+    name = str(request.param)
+    if newest_wheel(name) is None:
+        if name == platform.machine():
+            pytest.fail("dist has no wheel: run `make wheel` first")
+        pytest.skip(f"`make wheel-{name}` builds it")
+    return name
+
+
+@pytest.fixture(scope="session")
+def unpacked(machine: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(machine)
+    found = newest_wheel(machine)
+    assert found is not None
+    with zipfile.ZipFile(found) as packed:
+        packed.extractall(folder)
+    return folder
+
+
+def test_one_wheel_serves_all_pythons_and_old_c_libraries(machine: str, unpacked: Path) -> None:
+    found = newest_wheel(machine)
+    assert found is not None
+    # auditwheel names older C libraries, too, where the binaries need no more.
+    name = re.fullmatch(
+        rf"heaptare-[\d.]+-cp310-abi3-((manylinux_2_\d\d_{machine}\.)*manylinux_2_(17|2[4-8])_{machine})\.whl",
+        found.name,
     )
+    assert name, found.name
+    (stated,) = unpacked.glob("*.dist-info/WHEEL")
+    tags = re.findall(r"^Tag: (.+)$", stated.read_text(), re.MULTILINE)
+    assert sorted(tags) == sorted(f"cp310-abi3-{tag}" for tag in name[1].split("."))
 
 
-def test_each_binary_needs_at_most_the_promised_c_library(wheel: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(tmp_path)
+def test_its_record_has_each_file_with_its_digest(unpacked: Path) -> None:
+    (record,) = unpacked.glob("*.dist-info/RECORD")
+    files = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
+    rows = list(csv.reader(record.read_text().splitlines()))
+    assert sorted(row[0] for row in rows) == sorted(files)
+    for path, digest, size in rows:
+        if path != str(record.relative_to(unpacked)):
+            contents = (unpacked / path).read_bytes()
+            hashed = base64.urlsafe_b64encode(hashlib.sha256(contents).digest()).rstrip(b"=").decode()
+            assert (digest, size) == (f"sha256={hashed}", str(len(contents))), path
+
+
+def test_each_binary_needs_at_most_the_promised_c_library(machine: str, unpacked: Path) -> None:
     floors = {}
-    for path in sorted(tmp_path.rglob("*")):
+    for path in sorted(unpacked.rglob("*")):
         if path.is_file() and path.read_bytes()[:4] == b"\x7fELF":
+            header = subprocess.run(["readelf", "-h", path], capture_output=True, text=True, check=True).stdout
+            assert re.search(rf"Machine: +{MACHINES[machine]}\n", header), path.name
             listed = subprocess.run(["readelf", "-W", "-V", path], capture_output=True, text=True, check=True).stdout
             versions = [tuple(map(int, found.split("."))) for found in re.findall(r"Name: GLIBC_([\d.]+)", listed)]
             floors[path.name] = max(versions, default=(0,))
