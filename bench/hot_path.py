@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.callgrind import count_instructions
 from harness.measure import ROOT
 from harness.results import Results, table
 
@@ -44,27 +44,11 @@ MODES = {"": {}, " --content": {"TARE_CONTENT": "1"}, " --sample 512K": {"TARE_S
 
 
 def instructions(program: Path, case: Case, rounds: int, environment: dict[str, str], spools: Path) -> int:
-    done = subprocess.run(
-        [
-            "valgrind",
-            "--tool=callgrind",
-            "--callgrind-out-file=/dev/null",
-            program,
-            case.kind,
-            str(case.depth),
-            str(rounds),
-        ],
-        env=os.environ | environment | {"TARE_SPOOL_DIR": str(spools)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    variables = os.environ | environment | {"TARE_SPOOL_DIR": str(spools)}
+    counted = count_instructions([program, case.kind, str(case.depth), str(rounds)], variables)
     for spool in spools.iterdir():
         spool.unlink()
-    collected = re.search(r"Collected : (\d+)", done.stderr)
-    if collected is None:
-        sys.exit(f"valgrind printed no count: {done.stderr}")
-    return int(collected[1])
+    return counted.instructions
 
 
 def per_round(program: Path, case: Case, environment: dict[str, str], spools: Path) -> float:

@@ -9,13 +9,13 @@ between them. `make bench-module_lookup`.
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from harness.callgrind import count_instructions
 from harness.measure import BUILD
 from harness.results import Results, table
 
@@ -26,13 +26,8 @@ WAYS = {"found": "_dl_find_object", "visited": "dl_iterate_phdr"}
 
 def run(way: str, rounds: int, libraries: list[Path]) -> tuple[int, int]:
     """Instructions of the process, and its number of loaded objects."""
-    valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    command: list[str | Path] = [*valgrind, BUILD / "module-lookup", way, str(rounds), *libraries]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    collected = re.search(r"Collected : (\d+)", done.stderr)
-    if collected is None:
-        sys.exit(f"valgrind printed no count: {done.stderr}")
-    return int(collected[1]), int(done.stdout.split()[0])
+    counted = count_instructions([BUILD / "module-lookup", way, str(rounds), *libraries])
+    return counted.instructions, int(counted.stdout.split()[0])
 
 
 def main() -> int:

@@ -1,19 +1,17 @@
 """The instructions that sampling adds to real programs, by callgrind: what `sampled_programs` times, without a machine's noise.
 
 Each profiler is compared with the same allocator without it. Counts are of the program alone, in user space; system calls aren't
-counted. A program runs 40 times as long as natively: `make bench-sampled_instructions` takes an hour and a half, and half an
-hour with BENCH_ARGS="--profiler 'tare 512K'".
+counted. Each run of a program takes minutes; BENCH_ARGS="--profiler 'tare 512K'" leaves out the other profilers.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
-import subprocess
 import tempfile
 from pathlib import Path
 
+from harness.callgrind import count_instructions
 from harness.results import Results, table
 from hot_path import installed_recorder
 from sampled_programs import DISTANCE, SUBJECTS
@@ -33,15 +31,7 @@ def instructions(name: str, case: Case, folder: Path) -> int:
             "TARE_SPOOL_DIR": str(folder),
             "TARE_SAMPLE_BYTES": str(DISTANCE),
         }
-    valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    with (folder / "out").open("wb") as out:
-        done = subprocess.run(
-            [*valgrind, *case.command], env=variables, stdout=out, stderr=subprocess.PIPE, text=True, check=True
-        )
-    collected = re.search(r"Collected : (\d+)", done.stderr)
-    if collected is None:
-        raise SystemExit(f"valgrind printed no count: {done.stderr}")
-    return int(collected[1])
+    return count_instructions([*case.command], variables).instructions
 
 
 def main() -> None:

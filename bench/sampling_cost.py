@@ -13,12 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import statistics
 import subprocess
 import tempfile
 from pathlib import Path
 
+from harness.callgrind import count_instructions
 from harness.measure import ROOT
 from harness.results import Results, table
 from hot_path import installed_recorder
@@ -33,22 +33,21 @@ MODES = {
 }
 
 
-def run(command: list[str | Path], environment: dict[str, str], spools: Path) -> subprocess.CompletedProcess[str]:
-    variables = os.environ | {"TARE_SPOOL_DIR": str(spools)} | environment
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
+def variables(environment: dict[str, str], spools: Path) -> dict[str, str]:
+    """A folder that has no spools of earlier runs."""
     for spool in spools.iterdir():
         spool.unlink()
-    return done
+    return os.environ | {"TARE_SPOOL_DIR": str(spools)} | environment
+
+
+def run(command: list[str | Path], environment: dict[str, str], spools: Path) -> str:
+    env = variables(environment, spools)
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
 
 
 def instructions(program: Path, environment: dict[str, str], spools: Path) -> float:
     def count(pairs: int) -> int:
-        valgrind: list[str | Path] = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-        done = run([*valgrind, program, str(pairs)], environment, spools)
-        collected = re.search(r"Collected : (\d+)", done.stderr)
-        if collected is None:
-            raise SystemExit(f"valgrind printed no count: {done.stderr}")
-        return int(collected[1])
+        return count_instructions([program, str(pairs)], variables(environment, spools)).instructions
 
     return (count(2 * COUNTED_PAIRS) - count(COUNTED_PAIRS)) / COUNTED_PAIRS
 
@@ -115,7 +114,7 @@ def main() -> int:
         times: dict[str, list[float]] = {subject: [] for subject in subjects}
         for _ in range(options.runs):
             for subject, environment in subjects.items():
-                times[subject].append(float(run([program, str(TIMED_PAIRS)], environment, spools).stdout))
+                times[subject].append(float(run([program, str(TIMED_PAIRS)], environment, spools)))
         rows = []
         floor_ns, floor_count = 0.0, 0.0
         for subject, environment in subjects.items():

@@ -78,7 +78,7 @@ def main() -> int:
         times: dict[str, list[float]] = {subject: [] for subject in subjects}
         for _ in range(options.runs):
             for subject, (environment, pairs) in subjects.items():
-                times[subject].append(float(run([program, str(pairs)], environment, spools).stdout))
+                times[subject].append(float(run([program, str(pairs)], environment, spools)))
         rows = []
         for subject, (environment, _) in subjects.items():
             spent, count = lower_quartile(times[subject]), instructions(program, environment, spools)

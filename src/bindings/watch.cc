@@ -50,8 +50,6 @@ nb::dict watch_facts(const std::string& path) {
   facts["recorder_ns"] = process.budget.recorder_ns;
   facts["process_ns"] = process.budget.process_ns;
   facts["recorder_bytes"] = process.budget.recorder_bytes;
-  facts["allocated_samples"] = totals.allocated_samples;
-  facts["freed_samples"] = totals.freed_samples;
   facts["slots_total"] = trace::kWatchMaxSamples;
   facts["inherited"] = process.inherited();
   facts["lost_events"] = totals.lost_events;

@@ -1,14 +1,10 @@
-// Reads /proc/PID/maps: see code_gap.h.
+// The search in the process's mappings: see code_gap.h.
 #include "core/injection/code_gap.h"
 
 #include <algorithm>
-#include <charconv>
-#include <string>
-#include <string_view>
-#include <system_error>
 #include <vector>
 
-#include "trace/base/process_files.h"
+#include "core/process_memory/memory_map.h"
 
 namespace tare::core {
 namespace {
@@ -17,36 +13,15 @@ constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLowest = 1 << 20;
 constexpr std::uint64_t kUserEnd = 0x7fff'ffff'f000;
 
-struct Mapped {
-  std::uint64_t start = 0;
-  std::uint64_t end = 0;
-  bool is_private_code = false;  // and readable
-};
-
-// "START-END rwxp ..."
-std::vector<Mapped> mappings_of(pid_t pid) {
-  const std::string text = trace::read_process_file(pid, "maps").value_or("");
-  std::vector<Mapped> all;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    Mapped mapped;
-    const char* const end = line.data() + line.size();
-    const auto start = std::from_chars(line.data(), end, mapped.start, 16);
-    if (start.ec != std::errc{} || start.ptr == end) continue;
-    const auto stop = std::from_chars(start.ptr + 1, end, mapped.end, 16);
-    if (stop.ec != std::errc{} || end - stop.ptr < 5) continue;
-    mapped.is_private_code = std::string_view(stop.ptr + 1, 4) == "r-xp";
-    all.push_back(mapped);
-  }
-  return all;
+bool is_private_code(const MappedRange& mapped) {
+  return mapped.readable && !mapped.writable && mapped.executable && !mapped.shared;
 }
 
-std::uint64_t gap_in(const LoadedObject& object, const std::vector<Mapped>& mappings) {
+std::uint64_t gap_in(const LoadedObject& object, const std::vector<MappedRange>& mappings) {
   const std::uint64_t page_end = (object.code_end + kPage - 1) & ~(kPage - 1);
   if (object.code_end == 0 || page_end - object.code_end < kGapBytes) return 0;
-  for (const Mapped& mapped : mappings) {
-    if (mapped.is_private_code && mapped.end == page_end) return page_end - kGapBytes;
+  for (const MappedRange& mapped : mappings) {
+    if (is_private_code(mapped) && mapped.range.end == page_end) return page_end - kGapBytes;
   }
   return 0;
 }
@@ -54,7 +29,7 @@ std::uint64_t gap_in(const LoadedObject& object, const std::vector<Mapped>& mapp
 }  // namespace
 
 std::optional<std::uint64_t> find_code_gap(pid_t pid, const LoadedObjects& objects) {
-  const std::vector<Mapped> mappings = mappings_of(pid);
+  const std::vector<MappedRange> mappings = memory_map_of(pid);
   if (const LoadedObject* const libc = objects.defining("gnu_get_libc_version"); libc != nullptr) {
     if (const std::uint64_t gap = gap_in(*libc, mappings); gap != 0) return gap;
   }
@@ -74,10 +49,10 @@ std::uint64_t find_free_range(pid_t pid, std::uint64_t bytes) {
       at = (before + (largest - bytes) / 2) & ~(kPage - 1);
     }
   };
-  for (const Mapped& mapped : mappings_of(pid)) {
-    if (mapped.start >= kUserEnd) break;
-    consider(mapped.start);
-    before = std::max(before, mapped.end);
+  for (const MappedRange& mapped : memory_map_of(pid)) {
+    if (mapped.range.start >= kUserEnd) break;
+    consider(mapped.range.start);
+    before = std::max(before, mapped.range.end);
   }
   consider(kUserEnd);
   return largest >= bytes + 2 * kPage ? at : 0;

@@ -27,6 +27,7 @@ bool parse_line(std::string_view line, MappedRange& mapped) {
   if (!take_char(line, ' ') || line.size() < 4 || mapped.range.end <= mapped.range.start) return false;
   mapped.readable = line[0] == 'r';
   mapped.writable = line[1] == 'w';
+  mapped.executable = line[2] == 'x';
   mapped.shared = line[3] == 's';
   for (int field = 0; field < 4; ++field) {  // permissions, offset, device, inode
     if (field == 3) std::from_chars(line.data(), line.data() + line.size(), mapped.inode);

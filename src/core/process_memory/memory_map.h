@@ -1,4 +1,4 @@
-// The mappings of a process: the part of /proc/PID/maps that marking needs.
+// The mappings of a process, from /proc/PID/maps: as much as this project needs.
 #pragma once
 
 #include <sys/types.h>
@@ -15,6 +15,7 @@ struct MappedRange {
   AddressRange range;
   bool readable = false;
   bool writable = false;
+  bool executable = false;
   bool shared = false;
   std::uint64_t inode = 0;  // of its file; 0: anonymous
   std::string name;         // a path, "[heap]", "[stack]", ...; empty: anonymous

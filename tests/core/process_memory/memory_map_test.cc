@@ -16,12 +16,12 @@ TEST(MemoryMap, ReadsLines) {
       "7f0000000000-7f0000021000 rw-s 00000000 00:00 0 \n");
   ASSERT_EQ(ranges.size(), 3u);
   EXPECT_EQ(ranges[0].name, "/usr/bin/a program");
-  EXPECT_FALSE(ranges[0].writable);
+  EXPECT_TRUE(ranges[0].executable && !ranges[0].writable);
   EXPECT_EQ(ranges[0].inode, 173521u);
   EXPECT_EQ(ranges[1].inode, 0u);
   EXPECT_EQ(ranges[1].range, (AddressRange{0xe03000, 0xe24000}));
   EXPECT_EQ(ranges[1].name, "[heap]");
-  EXPECT_TRUE(ranges[1].writable && ranges[1].readable && !ranges[1].shared);
+  EXPECT_TRUE(ranges[1].writable && ranges[1].readable && !ranges[1].executable && !ranges[1].shared);
   EXPECT_EQ(ranges[2].name, "");
   EXPECT_TRUE(ranges[2].shared);
 }

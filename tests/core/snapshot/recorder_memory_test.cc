@@ -24,7 +24,9 @@ void put_list(test::FakeHeap& heap, const std::vector<std::pair<std::uint64_t, s
   }
 }
 
-MappedRange unnamed_mapping(std::uint64_t start, std::uint64_t end) { return {{start, end}, true, true, false, 0, ""}; }
+MappedRange unnamed_mapping(std::uint64_t start, std::uint64_t end) {
+  return {{start, end}, true, true, false, false, 0, ""};
+}
 
 TEST(RecorderMemory, IsReadFromTheProgramsList) {
   test::FakeHeap heap;

@@ -6,7 +6,7 @@ namespace tare::core {
 namespace {
 
 MappedRange mapped(std::uint64_t start, std::uint64_t end, const char* name = "", bool writable = true) {
-  return {{start, end}, true, writable, false, 0, name};
+  return {{start, end}, true, writable, false, false, 0, name};
 }
 
 LiveBlock block(std::uint64_t address) {
