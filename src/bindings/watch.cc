@@ -44,6 +44,7 @@ nb::dict watch_facts(const std::string& path) {
   facts["freed_blocks"] = totals.freed_blocks;
   facts["ended"] = process.has_ended;
   facts["stopped"] = trace::stop_reason(totals.stop);
+  facts["rests"] = totals.stop == static_cast<std::uint32_t>(trace::WatchStop::Resting);
   facts["budget_cpu_share"] = process.budget.cpu_share;
   facts["budget_memory_bytes"] = process.budget.memory_bytes;
   facts["budget_disk_bytes"] = process.budget.disk_bytes;

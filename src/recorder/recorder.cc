@@ -27,7 +27,7 @@ namespace tare::recorder {
 
 constinit Recorder recorder;
 __thread Thread* this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
-constinit Spool Recorder::spools_[2];
+constinit Spool Recorder::spools_[3];
 const std::uint32_t Recorder::never_alive_ = 0;
 
 namespace {
@@ -264,8 +264,7 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   }
   make_exit_key();
   stand_in_front_of_bus_errors();
-  std::uint32_t alive = sampling() ? kAliveSampling : contents() ? kAliveContents : kAlive;
-  if (sampling() && !allocator.glibc_headers) alive |= kLateBit;
+  std::uint32_t alive = alive_word();
   const trace::RecorderWish wish = rendezvous.wish.load(std::memory_order_acquire);  // a paused parent's
   if (wish == trace::RecorderWish::Asleep) {
     alive |= trace::kPausedBit;
@@ -285,6 +284,12 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   rendezvous.state.store(trace::RecorderState::Recording, std::memory_order_release);
   launcher_.process_changed();
   return true;
+}
+
+// Off the hooks' fast path where more has to be done than to write the event.
+std::uint32_t Recorder::alive_word() const {
+  if (sampling()) return allocator.glibc_headers ? kAliveSampling : kAliveSampling | kLateBit;
+  return contents() || watch_rests() ? kAliveContents : kAlive;
 }
 
 void Recorder::choose_hooks() const {
@@ -334,11 +339,14 @@ bool Recorder::begin_exec() {
     thread->gate.store(Gate::Ready, std::memory_order_relaxed);
   }
   spool_->header()->flags.fetch_or(trace::kSpoolReplaced, std::memory_order_release);
+  if (watch_rests()) resting_spool_.load()->header()->flags.fetch_or(trace::kSpoolReplaced, std::memory_order_release);
   return true;
 }
 
 void Recorder::take_back_exec() {
-  if (alive()) spool_->header()->flags.fetch_and(~std::uint32_t{trace::kSpoolReplaced}, std::memory_order_release);
+  constexpr std::uint32_t kOthers = ~std::uint32_t{trace::kSpoolReplaced};
+  if (alive()) spool_->header()->flags.fetch_and(kOthers, std::memory_order_release);
+  if (watch_rests()) resting_spool_.load()->header()->flags.fetch_and(kOthers, std::memory_order_release);
 }
 
 bool Recorder::is_own_file(const char* path) const {
@@ -363,6 +371,7 @@ void Recorder::find_foreign_allocators() {
 }
 
 void Recorder::note_last_facts() {
+  if (watch_rests() && !borrows_memory()) end_watch(*resting_spool_.load());
   if (!alive() || detached() || phase_.load(std::memory_order_acquire) != Phase::Recording) return;
   if (static_cast<std::uint32_t>(sys::getpid()) != process_id_) return;  // the child of a vfork
   // On all exits this is the first access to memory that others could have cut short.
@@ -370,7 +379,7 @@ void Recorder::note_last_facts() {
   if (!keep_shared_page(spool_->header()) || !is_heard) asked_for_exit_.store(true, std::memory_order_relaxed);
   spool_->header()->peak_rss_kib.store(peak_resident_kib(), std::memory_order_relaxed);
   write_title(*spool_->header());
-  if (watching()) end_watch();
+  if (watching()) end_watch(*spool_);
 }
 
 void Recorder::end() {

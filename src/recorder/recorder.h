@@ -68,6 +68,12 @@ class Recorder {
   std::uint64_t sample_bytes() const { return sample_bytes_; }
   // Sampled events go to a watch file: only blocks count then.
   bool watching() const { return watching_.load(std::memory_order_relaxed); }
+  // A launcher records this watched process exactly. False in a forked child: its parent's watch isn't its own.
+  bool watch_rests() const {
+    return resting_spool_.load(std::memory_order_acquire) != nullptr && wiped_page_[kOwnWord] != 0;
+  }
+  // After that launcher has detached. False: not now, or never.
+  bool resume_watch();
   Spool& spool() { return *spool_; }
 
   // Makes the spool if that's still to do. `environment` may be null very early in a process: then it's tried again
@@ -184,6 +190,10 @@ class Recorder {
   void leave_parents_threads();
   void drop_parents_spool();
   Spool* unused_spool();
+  std::uint32_t alive_word() const;
+  void rest_watch(Spool& spool);
+  void give_up_watch();
+  bool return_tables(Spool& rested) const;
   void make_exit_key();
   void choose_hooks() const;
   bool can_ask_for_moment() const;
@@ -207,7 +217,7 @@ class Recorder {
   void complain_of_stopped_watch();
   static void complain_of_budget(const char* limits);
   void remove_own_watch_files();
-  void end_watch();
+  void end_watch(Spool& spool) const;
   void make_watch_file_real();
   void check_launcher();
   void open_chunk(Thread* thread, std::uint32_t chunk);
@@ -222,9 +232,9 @@ class Recorder {
 
   const volatile std::uint32_t* alive_ = &never_alive_;
   static const std::uint32_t never_alive_;
-  // The second for a forked child, and for the next recording of this process, while the first is still read; 800 KiB
-  // never in the file.
-  static Spool spools_[2];
+  // The second for a forked child, and for the next recording of this process, while the first is still read. The third
+  // for a second exact recording while the watch rests. 1.2 MiB, never in the file.
+  static Spool spools_[3];
   std::atomic<Phase> phase_{Phase::Waiting};
   Spool* spool_ = &spools_[0];
   std::uint64_t sample_bytes_ = 0;
@@ -241,6 +251,7 @@ class Recorder {
   bool slept_ = false;
   bool bypassed_ = false;
   std::atomic<bool> watching_{false};
+  std::atomic<Spool*> resting_spool_{nullptr};  // the watch's, while a launcher records
   bool keeps_watch_file_ = false;
   std::uint64_t asleep_since_ns_ = 0;  // until there is a spool to store it in
   std::uint64_t first_asleep_ns_ = 0;  // 0: never

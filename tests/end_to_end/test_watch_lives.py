@@ -199,18 +199,6 @@ def test_the_distance_doubles_when_there_are_too_many_samples(tare: Tare, progra
     watched.check_sites(tare, path, tare.folder / "exact.tare", 4)
 
 
-def test_attaching_stops_the_watch(tare: Tare, program: Build, folder: Path) -> None:
-    with running(folder, program("watched.c"), "0", "2") as process:
-        path = wait_for_file(folder, 3_000_000)
-        done = tare("attach", str(process.pid), "-q", "-o", "attached.tare", "--for", "1")
-        assert done.returncode == 0, done.stderr
-        assert process.poll() is None
-        (facts,) = tare.sql(tare.folder / "attached.tare", "select alloc_events, impossible_events from process")
-        assert facts["alloc_events"] > 1000
-        assert facts["impossible_events"] == 0
-        assert watched.facts(path)["stopped"] == "another recording of the process began"
-
-
 def test_children_of_a_shell_each_have_a_file(folder: Path) -> None:
     allocate = f"{sys.executable} -c 'x = [bytearray(999) for i in range(9999)]; import os; os.kill(os.getpid(), 9)'"
     watched.watched(folder, "sh", "-c", f"({allocate}); ({allocate}); kill -9 $$")

@@ -137,6 +137,67 @@ TEST(Watch, ABlockInTheSamePlaceEndsTheOneBefore) {
   EXPECT_EQ(process.totals.freed_blocks, 10);
 }
 
+TEST(Watch, RestsAndGoesOn) {
+  Watched watched(kEveryByte);
+  watched.begin(0x1000, 100, 10, 5);
+  watched.begin(0x2000, 200, 5, 5);
+  watched.watch().rest();
+  watched.begin(0x3000, 300, 4, 6);  // of a hook that began before
+  EXPECT_EQ(watched.read().samples.size(), 2u);
+
+  sampler.sampled.remove(0x1000);
+  watched.watch().end_resting(0x1000, stamp());
+  sampler.sampled.insert(0x4000);
+  const std::uint64_t event[] = {static_cast<std::uint64_t>(trace::Op::Alloc), 0x4000 | trace::W1::kWeighted, 400,
+                                 __builtin_bit_cast(std::uint64_t, 3.0)};
+  {
+    const sys::SignalsBlocked blocked;
+    watched.watch().apply_resting(event);
+  }
+  const trace::WatchedProcess resting = watched.read();
+  ASSERT_EQ(resting.samples.size(), 2u);
+  EXPECT_EQ(resting.totals.stop, static_cast<std::uint32_t>(trace::WatchStop::Resting));
+  EXPECT_EQ(resting.totals.live_samples, 2u);
+  EXPECT_EQ(resting.live_bytes(), 1000 + 1200);
+  EXPECT_EQ(resting.samples[1].address, 0x4000u);
+  EXPECT_EQ(resting.samples[1].node, 0u);
+  EXPECT_NE(resting.samples[1].traits & trace::kWatchResting, 0u);
+
+  EXPECT_TRUE(watched.watch().resume());
+  EXPECT_FALSE(watched.watch().resume());
+  watched.end(0x4000);
+  watched.begin(0x5000, 500, 2, 6);
+  const trace::WatchedProcess process = watched.read();
+  EXPECT_EQ(process.totals.stop, 0u);
+  EXPECT_EQ(process.live_bytes(), 1000 + 1000);
+}
+
+TEST(Watch, AnEndOfARestLeavesAYoungerBlock) {
+  Watched watched(kEveryByte);
+  watched.begin(0x1000, 100, 10, 5);
+  watched.watch().rest();
+  const std::uint64_t before = stamp();
+  sampler.sampled.insert(0x1000);  // another thread's block, while the realloc of the first is under way
+  const std::uint64_t event[] = {static_cast<std::uint64_t>(trace::Op::Alloc), 0x1000 | trace::W1::kWeighted, 700,
+                                 __builtin_bit_cast(std::uint64_t, 1.0)};
+  {
+    const sys::SignalsBlocked blocked;
+    watched.watch().apply_resting(event);
+  }
+  watched.watch().end_resting(0x1000, before);
+  const trace::WatchedProcess process = watched.read();
+  ASSERT_EQ(process.samples.size(), 1u);
+  EXPECT_EQ(process.samples[0].usable, 700u);
+}
+
+TEST(Watch, AStoppedWatchDoesNotGoOn) {
+  Watched watched(kEveryByte);
+  watched.watch().rest();
+  watched.watch().stop(trace::WatchStop::Recorded);
+  EXPECT_FALSE(watched.watch().resume());
+  EXPECT_EQ(watched.read().totals.stop, static_cast<std::uint32_t>(trace::WatchStop::Recorded));
+}
+
 TEST(Watch, AReallocLeavesTheBlockThatCameToItsOldPlace) {
   Watched watched(kEveryByte);
   watched.begin(0x1000, 100, 10, 5);

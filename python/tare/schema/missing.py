@@ -22,6 +22,7 @@ FACTS = {
     "after-cpu-budget": "later blocks: the CPU share of --budget couldn't be kept, so recording stopped, and the program ran on",
     "after-memory-budget": "later blocks: the memory of --budget couldn't be kept, so recording stopped, and the program ran on",
     "after-disk-budget": "later blocks: the disk space of --budget couldn't be kept, so recording stopped, and the program ran on",
+    "exact-stacks": "stacks of blocks that were allocated while `tare attach` recorded the process exactly",
     "end": "sums at the end: the use shown there is that of the last snapshot with stacks",
 }
 

@@ -35,6 +35,7 @@ class Facts(NamedTuple):
     recorder_ns: int = 0  # CPU time of the recorder, and of the process with it; 0: no budget
     process_ns: int = 0
     first_sample_bytes: int = 0
+    rests: bool = False  # a launcher records the process exactly
     command: str = ""  # the first word of the command line
 
     @property
@@ -81,11 +82,12 @@ _FLOATS = {
     "freed_bytes",
     "freed_blocks",
 }
+_FLAGS = {"ended", "rests"}
 _TEXTS = {"boot_id", "executable", "stopped"}
 
 
 def _converter(name: str) -> type:
-    return float if name in _FLOATS else str if name in _TEXTS else bool if name == "ended" else int
+    return float if name in _FLOATS else str if name in _TEXTS else bool if name in _FLAGS else int
 
 
 def _renamed(error: TareError, path: str, shown: str) -> TareError:

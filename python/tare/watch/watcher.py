@@ -278,8 +278,9 @@ class Watcher:
 
     def _trigger(self, each: Watched, name: str) -> None:
         self._snapshot(each, name)
-        if self._exact is not None and each.visible_pid and not each.facts.stopped:
-            for line in self._exact.start(each.visible_pid, each.facts, self._store, self._clock):
+        facts = each.facts
+        if self._exact is not None and each.visible_pid and not facts.stopped and not facts.rests:
+            for line in self._exact.start(each.visible_pid, facts, self._store, self._clock):
                 self._fail(line)
 
     def _finish(self, dead: list[Watched]) -> None:

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/watch/watch_trace.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -97,6 +98,10 @@ Status write(WatchedProcess* process, const std::string& output) {
   trace::ProcessInfo info = process->info;
   info.imported_from = trace::kWatchedSource;
   info.missing_facts = std::string("reallocs,peak,totals") + stopped_by_budget(process->totals.stop);
+  if (std::any_of(process->samples.begin(), process->samples.end(),
+                  [](const trace::WatchSample& sample) { return (sample.traits & trace::kWatchResting) != 0; })) {
+    info.missing_facts += ",exact-stacks";
+  }
   if (info.sample_bytes == 0) info.sample_bytes = 1;
   auto writer = ImportWriter::create(output, std::move(info));
   if (!writer) return writer.error();

@@ -6,6 +6,7 @@
 #include "recorder/events/nested.h"
 #include "recorder/events/own_cost.h"
 #include "recorder/unwind/stack_memory.h"
+#include "recorder/watch/resting.h"
 
 extern "C" __attribute__((weak)) char** environ;
 
@@ -95,7 +96,8 @@ Entry settle_dead(const StartState& start) {
 }  // namespace
 
 Entry settle(const StartState& start) {
-  if (recorder.off() || recorder.sleeps() || recorder.detached()) return Entry::Ignored;
+  if (recorder.off() || recorder.sleeps()) return Entry::Ignored;
+  if (recorder.detached() && !(recorder.watch_rests() && recorder.resume_watch())) return Entry::Ignored;
   if (!recorder.alive() && settle_dead(start) == Entry::Ignored) return Entry::Ignored;
   Thread* thread = this_thread;
   if (thread == nullptr) {
@@ -166,8 +168,11 @@ void record_decided(Entry entry, const StartState& start, const Block& block) {
 
 void record_alloc_slowly(const StartState& start, std::uint64_t address, std::uint64_t requested, std::uint64_t usable,
                          BlockTraits traits, double weight) {
-  if (recorder.paused()) return;
+  if (recorder.paused() && !recorder.watch_rests()) return;
   const Entry entry = settle(start);
+  if (recorder.watch_rests() && entry < Entry::Ignored) {
+    note_birth_beside_watch(Block{address, requested, usable, traits.api, traits.align_log2, 0, traits.maker});
+  }
   if (entry >= Entry::Ignored || recorder.paused()) {  // a paused parent's child has only just found out
     if (entry == Entry::Within) {
       this_thread->nested_block = address;
@@ -223,6 +228,7 @@ static void write_contents_and_free(Thread* thread, std::uint64_t address, const
 
 TARE_REALIGNED void record_free_slowly(const StartState& start, std::uint64_t address, trace::FreeApi api) {
   if (recorder.contents()) contents_of_blocks.prefetch(address);
+  if (recorder.watch_rests()) note_end_beside_watch(address);
   const Entry entry = settle(start);
   if (entry >= Entry::Ignored) return;
   Thread* thread = this_thread;

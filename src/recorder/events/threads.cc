@@ -100,7 +100,7 @@ bool Recorder::assign(Thread* thread) {
   thread->fork_stamp = 0;
   thread->said_start = false;
   thread->alive = true;
-  if (sampling()) {
+  if (sampling() || watch_rests()) {
     sampler.seed(thread->sampling, attached_++ + (forks_ << 32));
     sampler.enlist(thread->sampling);
   }

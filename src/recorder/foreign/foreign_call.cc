@@ -4,6 +4,7 @@
 #include "recorder/events/contents.h"
 #include "recorder/events/failed_request.h"
 #include "recorder/hooks/real.h"
+#include "recorder/watch/resting.h"
 
 namespace tare::recorder {
 namespace {
@@ -133,6 +134,7 @@ void* record_foreign_realloc(const StartState& start, const ForeignHeap& heap, v
     record_free(start, word(old), trace::FreeApi::ReallocUnsampled);
     return record_foreign_alloc(start, heap, request, call);
   }
+  if (TARE_UNLIKELY(recorder.watch_rests())) note_end_beside_watch(word(old));
   enter(thread, start);
   SeenContents seen;
   TakenContents taken;
@@ -148,6 +150,7 @@ void* record_foreign_realloc(const StartState& start, const ForeignHeap& heap, v
     const Block grown = block_of(thread, heap, block, request);
     if (recorder.contents() && grown.maker == Maker::Allocator) contents_of_blocks.grown(taken, grown);
     write_realloc(thread, begin, word(old), grown);
+    if (TARE_UNLIKELY(recorder.watch_rests())) note_birth_beside_watch(grown);
   } else if (bytes == 0) {
     write_realloc_free(thread, begin, word(old), trace::FreeApi::ReallocToZero);
   } else {

@@ -8,6 +8,7 @@
 #include "recorder/events/nested.h"
 #include "recorder/events/own_cost.h"
 #include "recorder/hooks/real.h"
+#include "recorder/watch/resting.h"
 
 namespace tare::recorder {
 
@@ -187,9 +188,7 @@ void* paused_realloc(Entry entry, const StartState& start, void* old, std::size_
   return block;
 }
 
-__attribute__((noinline)) TARE_REALIGNED void* realloc_slowly(const StartState& start, void* old, std::size_t bytes,
-                                                              trace::AllocApi api) {
-  const Entry entry = settle(start);
+void* settled_realloc(Entry entry, const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
   Thread* thread = this_thread;
   if (entry >= Entry::Ignored) {
     void* const block = real.realloc(old, bytes);
@@ -207,6 +206,23 @@ __attribute__((noinline)) TARE_REALIGNED void* realloc_slowly(const StartState& 
   }
   if (entry == Entry::Nested) return nested_realloc(thread, start, old, bytes, api);
   return realloc_inside<ContentsAround>(thread, start, old, bytes, api);
+}
+
+__attribute__((noinline)) TARE_REALIGNED void* realloc_slowly(const StartState& start, void* old, std::size_t bytes,
+                                                              trace::AllocApi api) {
+  const Entry entry = settle(start);
+  if (TARE_LIKELY(!recorder.watch_rests())) return settled_realloc(entry, start, old, bytes, api);
+  const ReallocBesideWatch beside(word(old));
+  void* const block = settled_realloc(entry, start, old, bytes, api);
+  if (block == nullptr && bytes != 0) {
+    beside.failed();
+    return nullptr;
+  }
+  beside.done();
+  if (block != nullptr && entry < Entry::Ignored) {
+    note_birth_beside_watch(Block{word(block), bytes, usable_bytes(block, bytes), api, 0, 0});
+  }
+  return block;
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ bool Recorder::become_child() {
   ++forks_;
   lock_.reset();
   watch.become_child();
+  resting_spool_.store(nullptr, std::memory_order_relaxed);  // its parent's
   dropping_.store(false, std::memory_order_relaxed);
   asked_for_exit_.store(false, std::memory_order_relaxed);
   asking_.store(false, std::memory_order_relaxed);

@@ -26,8 +26,8 @@ constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
 void Recorder::take_orders() {
   orders_taken_ = rendezvous.orders;
   if (rendezvous.directory[0] != '/') return;
-  if (watching()) watch.stop(trace::WatchStop::Recorded);
-  watching_.store(false, std::memory_order_relaxed);
+  if (watching_.exchange(false, std::memory_order_relaxed)) rest_watch(*parent_spool_);
+  if (rendezvous.sample_bytes != 0) give_up_watch();  // the sampler and its set have another distance
   launched_ = true;
   Text(directory_, sizeof(directory_)).add(rendezvous.directory);
   sample_bytes_ = rendezvous.sample_bytes;
@@ -62,7 +62,9 @@ void Recorder::retire_threads() {
 
 Spool* Recorder::unused_spool() {
   inherited_spool_.store(nullptr, std::memory_order_relaxed);
-  Spool* const other = spool_ == &spools_[0] ? &spools_[1] : &spools_[0];
+  const Spool* const resting = resting_spool_.load(std::memory_order_relaxed);
+  Spool* other = &spools_[0];
+  while (other == spool_ || other == resting) ++other;
   other->abandon();  // the recording before the one that ends now
   return other;
 }
@@ -85,7 +87,7 @@ void Recorder::restart() {
   if (borrowed || !is_quiet() || !lock_.lock()) return phase_.store(Phase::Recording, std::memory_order_release);
   lock_.unlock();
   restart_since_ns_ = 0;
-  if (launcher_.life() == LauncherLife::Dead) {
+  if (launched_ && launcher_.life() == LauncherLife::Dead) {
     spool_->header()->flags.fetch_or(trace::kSpoolOrphaned, std::memory_order_release);
   }
   ++recording_;

@@ -183,7 +183,12 @@ bool Recorder::outlive_cut_file(std::uint64_t address) {
     stop();
     return true;
   }
-  return spools_[0].replace_mapping(address) || spools_[1].replace_mapping(address);
+  for (Spool& each : spools_) {
+    if (!each.replace_mapping(address)) continue;
+    if (&each == resting_spool_.load(std::memory_order_relaxed)) resting_spool_.store(nullptr);
+    return true;
+  }
+  return false;
 }
 
 void Recorder::flag_unheard() {

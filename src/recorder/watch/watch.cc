@@ -258,11 +258,12 @@ void Watch::add(const BlockEvent& event, std::uint32_t thread) {
   publish(slot);
 }
 
-void Watch::apply_event(const std::uint64_t* event, std::uint32_t thread) {
+void Watch::apply_event(const std::uint64_t* event, std::uint32_t thread, std::uint32_t traits) {
   const trace::Op op = trace::op_of(event[0]);
   if (op == trace::Op::Free) return end(event[0] >> trace::F0::kAddressShift, kUnstamped);
   if (op != trace::Op::Alloc && op != trace::Op::Realloc) return;
-  const BlockEvent block(event);
+  BlockEvent block(event);
+  block.sample.traits |= traits;
   if (op == trace::Op::Realloc) {
     // A block that isn't known any more, because its sample was dropped, doesn't become known by growing.
     if (memory_->index.find(memory_->samples, block.old) == SampleIndex::kNone) {
@@ -272,6 +273,17 @@ void Watch::apply_event(const std::uint64_t* event, std::uint32_t thread) {
     end(block.old, block.before);
   }
   add(block, thread);
+}
+
+void Watch::begin_change() {
+  const std::uint64_t sequence = state_->sequence.load(std::memory_order_relaxed);
+  state_->sequence.store(sequence | 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+}
+
+void Watch::end_change() {
+  write_totals();
+  state_->sequence.store(state_->sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 bool Watch::apply(const std::uint64_t* words, const std::uint64_t* last, std::uint32_t thread) {
@@ -284,9 +296,7 @@ bool Watch::apply(const std::uint64_t* words, const std::uint64_t* last, std::ui
     lock_.unlock();
     return false;
   }
-  const std::uint64_t sequence = state_->sequence.load(std::memory_order_relaxed);
-  state_->sequence.store(sequence | 1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
+  begin_change();
   while (words < last && totals_.stop == 0) {
     const std::uint64_t count = trace::event_words(words, static_cast<std::uint64_t>(last - words));
     if (count == 0) break;
@@ -295,8 +305,7 @@ bool Watch::apply(const std::uint64_t* words, const std::uint64_t* last, std::ui
   }
   const bool looks = ++applied_ % 64 == 0;
   if (budget_.is_given() && applied_ % kTurnsOfLook == 0 && totals_.stop == 0) keep_budget();
-  write_totals();
-  state_->sequence.store((sequence | 1) + 1, std::memory_order_release);
+  end_change();
   const bool goes_on = totals_.stop == 0;
   lock_.unlock();
   if (looks) revalidate_modules();
@@ -317,7 +326,7 @@ void Watch::write_totals() {
 void Watch::stop(trace::WatchStop reason) {
   const sys::SignalsBlocked blocked;
   if (state_ == nullptr || !lock_.lock()) return;
-  if (totals_.stop == 0) {
+  if (totals_.stop == 0 || totals_.stop == static_cast<std::uint32_t>(trace::WatchStop::Resting)) {
     totals_.stop = static_cast<std::uint32_t>(reason);
     write_totals();
   }

@@ -29,8 +29,16 @@ class Watch {
 
   // Events that a thread has written, as in a chunk. Signals are blocked. False: nothing can be kept any more.
   bool apply(const std::uint64_t* words, const std::uint64_t* last, std::uint32_t thread);
-  // Later events are another recording's.
+  // Later events are another recording's. Of a watch that rests, too.
   void stop(trace::WatchStop reason);
+  // Until resume(), apply() does nothing; the two calls below note births and ends. resting.cc.
+  void rest() { stop(trace::WatchStop::Resting); }
+  // False: it was stopped meanwhile.
+  bool resume();
+  // The event of a sampled block, without a stack. Signals are blocked.
+  void apply_resting(const std::uint64_t* event);
+  // `before`: a sample that is younger than this stamp is another block at the same address.
+  void end_resting(std::uint64_t address, std::uint64_t before);
   trace::WatchStop stopped() const { return static_cast<trace::WatchStop>(totals_.stop); }
 
  private:
@@ -46,7 +54,10 @@ class Watch {
   };
   struct BlockEvent;
 
-  void apply_event(const std::uint64_t* event, std::uint32_t thread);
+  // Around each change, with the lock.
+  void begin_change();
+  void end_change();
+  void apply_event(const std::uint64_t* event, std::uint32_t thread, std::uint32_t traits = 0);
   void add(const BlockEvent& event, std::uint32_t thread);
   void end(std::uint64_t address, std::uint64_t before);
   void count_freed(std::uint32_t node, double bytes, double weight);

@@ -127,11 +127,11 @@ void Recorder::make_watch_file_real() {
 }
 
 // An exit in order: a file that stays means that the process was killed or crashed.
-void Recorder::end_watch() {
+void Recorder::end_watch(Spool& spool) const {
   if (keeps_watch_file_) {
-    spool_->header()->flags.fetch_or(trace::kSpoolEnded, std::memory_order_release);
+    spool.header()->flags.fetch_or(trace::kSpoolEnded, std::memory_order_release);
   } else {
-    spool_->unlink();
+    spool.unlink();
   }
 }
 

@@ -143,6 +143,7 @@ std::uint64_t WatchedProcess::inherited() const {
 std::string stop_reason(std::uint32_t stop) {
   switch (static_cast<WatchStop>(stop)) {
     case WatchStop::None:
+    case WatchStop::Resting:
       return {};
     case WatchStop::Full:
       return "too many sampled blocks were live";

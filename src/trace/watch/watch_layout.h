@@ -53,6 +53,9 @@ enum class WatchStop : std::uint32_t {
   CpuBudget = 4,
   MemoryBudget = 5,
   DiskBudget = 6,
+  // A launcher records the process exactly. Ends of samples go on being noted, and new ones have no stack. The watch
+  // resumes when the launcher has detached.
+  Resting = 7,
 };
 
 // A frame of a stack: the caller's frame and this one's row. Id 0 is the empty stack; node i has id i + 1, and its
@@ -82,6 +85,7 @@ inline constexpr std::uint32_t kWatchApiMask = 0x1f;  // AllocApi
 inline constexpr int kWatchAlignShift = 8;            // 6 bits: log2 of the requested alignment; 0: none
 inline constexpr std::uint32_t kWatchAlignMask = 0x3f;
 inline constexpr std::uint32_t kWatchInherited = 1 << 16;  // allocated by the parent, before the fork
+inline constexpr std::uint32_t kWatchResting = 1 << 17;    // allocated while the watch rested: without a stack
 
 struct WatchSample {
   std::uint64_t address;  // 0: free

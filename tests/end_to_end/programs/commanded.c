@@ -31,6 +31,7 @@ static void obey(const char* line) {
   size_t bytes;
   char name[64];
   if (sscanf(line, "make %d %zu", &number, &bytes) == 2) make(number, bytes);
+  if (sscanf(line, "pair %zu", &bytes) == 1) free(memset(malloc(bytes), 'x', bytes));
   if (strncmp(line, "drop", 4) == 0) drop_all();
   if (sscanf(line, "grow %zu", &bytes) == 1) grow(bytes);
   if (sscanf(line, "snapshot %63s", name) == 1) tare_snapshot(name);

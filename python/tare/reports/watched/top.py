@@ -53,6 +53,8 @@ def lines(heap: Heap, before: Heap | None, order: str, most: int | None, width: 
             f"the recorder took {share:.2f} % of the CPU time; its budget is {100 * facts.budget_cpu_share:.4g} %; one allocation in "
             f"{human_bytes(facts.sample_bytes)} is sampled (first: {human_bytes(facts.first_sample_bytes)})"
         )
+    if facts.rests:
+        yield "an exact recording is running: blocks that are allocated meanwhile have no stack here"
     if facts.stopped:
         yield f"recording has stopped: {facts.stopped}"
 
