@@ -72,6 +72,11 @@ class Recorder {
   bool watch_rests() const {
     return resting_spool_.load(std::memory_order_acquire) != nullptr && wiped_page_[kOwnWord] != 0;
   }
+  // It rests, or is about to: the end of a sample would be lost in between, and the sample would stay for ever.
+  bool ends_beside_watch() const {
+    const bool is_about_to = watching() && !alive() && wiped_page_ != nullptr && wiped_page_[kOwnWord] != 0;
+    return is_about_to || watch_rests();
+  }
   // After that launcher has detached. False: not now, or never.
   bool resume_watch();
   Spool& spool() { return *spool_; }

@@ -228,9 +228,12 @@ static void write_contents_and_free(Thread* thread, std::uint64_t address, const
 
 TARE_REALIGNED void record_free_slowly(const StartState& start, std::uint64_t address, trace::FreeApi api) {
   if (recorder.contents()) contents_of_blocks.prefetch(address);
-  if (recorder.watch_rests()) note_end_beside_watch(address);
+  if (recorder.ends_beside_watch()) note_end_beside_watch(address);
   const Entry entry = settle(start);
-  if (entry >= Entry::Ignored) return;
+  if (entry >= Entry::Ignored) {
+    if (recorder.ends_beside_watch()) note_end_beside_watch(address);  // an attach began just now
+    return;
+  }
   Thread* thread = this_thread;
   const bool sampling = recorder.sampling();
   if (sampling && !sampler.sampled.remove(address)) return Sampler::count_free();

@@ -113,6 +113,7 @@ void* record_foreign_alloc(const StartState& start, const ForeignHeap& heap, con
 }
 
 void record_foreign_free(const StartState& start, void* block, const ForeignCall& call) {
+  if (TARE_UNLIKELY(recorder.ends_beside_watch()) && block != nullptr) note_end_beside_watch(word(block));
   Thread* const thread = block == nullptr ? nullptr : ready_thread(start);
   if (thread != nullptr) {
     record_free(start, word(block), trace::FreeApi::Free);
@@ -127,6 +128,7 @@ void* record_foreign_realloc(const StartState& start, const ForeignHeap& heap, v
                              const ForeignCall& call) {
   const ForeignRequest request{bytes, 0, AllocApi::Realloc, AllocApi::ForeignRealloc};
   if (old == nullptr) return record_foreign_alloc(start, heap, request, call);
+  if (TARE_UNLIKELY(recorder.ends_beside_watch())) note_end_beside_watch(word(old));
   Thread* const thread = ready_thread(start);
   if (thread == nullptr) return call.perform(call.context);
   // A block's octave isn't known before the call, and so neither whether the grown one is to be sampled: two events.
@@ -134,7 +136,6 @@ void* record_foreign_realloc(const StartState& start, const ForeignHeap& heap, v
     record_free(start, word(old), trace::FreeApi::ReallocUnsampled);
     return record_foreign_alloc(start, heap, request, call);
   }
-  if (TARE_UNLIKELY(recorder.watch_rests())) note_end_beside_watch(word(old));
   enter(thread, start);
   SeenContents seen;
   TakenContents taken;

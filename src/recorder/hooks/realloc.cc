@@ -210,8 +210,12 @@ void* settled_realloc(Entry entry, const StartState& start, void* old, std::size
 
 __attribute__((noinline)) TARE_REALIGNED void* realloc_slowly(const StartState& start, void* old, std::size_t bytes,
                                                               trace::AllocApi api) {
+  const bool was_beside_watch = recorder.ends_beside_watch();
   const Entry entry = settle(start);
-  if (TARE_LIKELY(!recorder.watch_rests())) return settled_realloc(entry, start, old, bytes, api);
+  const bool is_watched = entry < Entry::Ignored && recorder.sampling();  // settle() may have resumed it
+  if (TARE_LIKELY(is_watched || !(was_beside_watch || recorder.ends_beside_watch()))) {
+    return settled_realloc(entry, start, old, bytes, api);
+  }
   const ReallocBesideWatch beside(word(old));
   void* const block = settled_realloc(entry, start, old, bytes, api);
   if (block == nullptr && bytes != 0) {
@@ -219,7 +223,7 @@ __attribute__((noinline)) TARE_REALIGNED void* realloc_slowly(const StartState& 
     return nullptr;
   }
   beside.done();
-  if (block != nullptr && entry < Entry::Ignored) {
+  if (block != nullptr && entry < Entry::Ignored && recorder.watch_rests()) {
     note_birth_beside_watch(Block{word(block), bytes, usable_bytes(block, bytes), api, 0, 0});
   }
   return block;

@@ -26,7 +26,7 @@ constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
 void Recorder::take_orders() {
   orders_taken_ = rendezvous.orders;
   if (rendezvous.directory[0] != '/') return;
-  if (watching_.exchange(false, std::memory_order_relaxed)) rest_watch(*parent_spool_);
+  if (watching()) rest_watch(*parent_spool_);
   if (rendezvous.sample_bytes != 0) give_up_watch();  // the sampler and its set have another distance
   launched_ = true;
   Text(directory_, sizeof(directory_)).add(rendezvous.directory);

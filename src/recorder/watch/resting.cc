@@ -69,10 +69,12 @@ void ReallocBesideWatch::done() const {
   if (was_sampled_) watch.end_resting(old_, before_);
 }
 
-// Called when a launcher's orders are followed. The spool stays mapped.
+// Called when a launcher's orders are followed. The spool stays mapped. The watch rests before it isn't `watching` any
+// more: see ends_beside_watch().
 void Recorder::rest_watch(Spool& spool) {
   watch.rest();
   resting_spool_.store(&spool, std::memory_order_release);
+  watching_.store(false, std::memory_order_release);
 }
 
 // The process has no watch any more. Its file stays as it is.
