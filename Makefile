@@ -60,15 +60,15 @@ wheel-aarch64: build ## the wheel for aarch64, in dist: compiled here, with the 
 	@tools/bootstrap.sh wheel aarch64
 	PYTHON=$$(tools/find-python.sh) packaging/wheel/build.sh dist aarch64
 
-test-wheel: wheel $(VENV)/.dev ## install that wheel in fresh Debian systems, record and report; check the source distribution
-	$(BIN)/python -m pytest -v -m nightly tests/packaging/test_wheel.py tests/packaging/test_sdist.py
+test-wheel: wheel $(VENV)/.dev ## install that wheel in fresh Debian systems; record there and with other C libraries; check the source distribution
+	$(BIN)/python -m pytest -v -m nightly tests/packaging/test_wheel.py tests/packaging/test_wheel_recorder.py tests/packaging/test_sdist.py
 
 test-wheel-aarch64: wheel-aarch64 $(VENV)/.dev ## check the files of that wheel, and record and report with it under qemu
 	$(BIN)/python -m pytest -v -m nightly tests/packaging/test_wheel.py tests/packaging/test_wheel_aarch64.py -k aarch64
 
 test-packages: $(VENV)/.dev ## build the library's packages for Conan, vcpkg and Debian, and use them (15 minutes)
 	@tools/bootstrap.sh build wheel
-	$(BIN)/python -m pytest -v -m nightly tests/packaging --ignore tests/packaging/test_wheel.py --ignore tests/packaging/test_sdist.py --ignore tests/packaging/test_wheel_aarch64.py
+	$(BIN)/python -m pytest -v -m nightly tests/packaging --ignore tests/packaging/test_wheel.py --ignore tests/packaging/test_wheel_recorder.py --ignore tests/packaging/test_sdist.py --ignore tests/packaging/test_wheel_aarch64.py
 
 # ---- demo
 

@@ -20,7 +20,7 @@ packages_bench="valgrind $packages_build libbenchmark-dev libsystemd-dev libfmt-
 packages_nightly="$packages_test postgresql redis-server apache2 apache2-utils nginx-light subversion mmdebstrap default-jdk-headless nodejs rustc cargo golang-go sqlite3 emacs-nox gnuplot-nox
   ffmpeg busybox graphicsmagick lld-19 lua5.4 ruby perl libtalloc2 libsqlite3-0"
 packages_spark="default-jdk-headless"
-packages_wheel="$packages_build mmdebstrap"
+packages_wheel="$packages_build mmdebstrap musl-tools"
 packages_aarch64="cmake ninja-build pkg-config python3 clang-19 lld-19 qemu-user"
 packages_account="redis-server nginx-light php-cli postgresql chromium default-jdk-headless nodejs rustc libreoffice-writer-nogui
   libjemalloc-dev git g++ python3.11 python3.11-venv"
