@@ -25,7 +25,7 @@ namespace {
 std::atomic<GuardedMapping::Range*> ranges{nullptr};
 std::mutex change;  // held for changes of the list; the handler never locks it
 std::uintptr_t page_bytes = 4096;
-struct sigaction before = {};
+struct sigaction action_before = {};
 
 GuardedMapping::Range* range_around(std::uintptr_t address) {
   for (GuardedMapping::Range* range = ranges.load(std::memory_order_acquire); range != nullptr; range = range->next) {
@@ -46,7 +46,7 @@ void on_sigbus(int signal, siginfo_t* info, void* /*context*/) {
     range->is_cut.store(true, std::memory_order_release);
   } else {
     // Not ours: as it would have been. A fault comes again when this returns.
-    ::sigaction(SIGBUS, &before, nullptr);
+    ::sigaction(SIGBUS, &action_before, nullptr);
     if (!is_fault) ::raise(signal);
   }
   errno = saved_errno;
@@ -59,7 +59,7 @@ void guard() {
     action.sa_sigaction = on_sigbus;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     ::sigemptyset(&action.sa_mask);
-    return ::sigaction(SIGBUS, &action, &before) == 0;
+    return ::sigaction(SIGBUS, &action, &action_before) == 0;
   }();
   static_cast<void>(done);
 }
@@ -86,7 +86,7 @@ GuardedMapping::Range* register_range(std::uintptr_t begin, std::size_t bytes) {
 bool sigbus_was_ignored() {
   const std::lock_guard lock(change);
   guard();
-  return (before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_IGN;
+  return (action_before.sa_flags & SA_SIGINFO) == 0 && action_before.sa_handler == SIG_IGN;
 }
 
 GuardedMapping::GuardedMapping(std::size_t bytes, int protection, int flags, int fd, std::uint64_t offset) {
