@@ -63,7 +63,7 @@ def running(tare: Tare, program: Build, kind: str, name: str) -> Iterator[subpro
     command = command_of(kind, program, stop)
     process = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, text=True)
     try:
-        time.sleep(0.3)
+        wait_until_started(process.pid, kind)
         yield process
         assert process.poll() is None, process.stdout and process.stdout.read()
         stop.touch()
@@ -78,18 +78,43 @@ def running(tare: Tare, program: Build, kind: str, name: str) -> Iterator[subpro
         process.wait()
 
 
-def masks_of(pid: int) -> dict[str, str]:
+def mask_in(status: Path) -> int:
+    line = next(line for line in status.read_text().splitlines() if line.startswith("SigBlk"))
+    return int(line.split()[1], 16)
+
+
+def masks_of(pid: int) -> list[int]:
     """Blocked signals of each thread."""
-    return {
-        task.name: next(line for line in (task / "status").read_text().splitlines() if line.startswith("SigBlk"))
-        for task in Path(f"/proc/{pid}/task").iterdir()
-    }
+    return [mask_in(task / "status") for task in Path(f"/proc/{pid}/task").iterdir()]
 
 
-def wait_until_alone(pid: int, masks: dict[str, str]) -> None:
+def masks_alone(kind: str) -> list[int]:
+    """They aren't read from the program: it may still be starting, and changes them while it waits for a signal."""
+    mask = mask_in(Path("/proc/thread-self/status"))
+    if kind == "waits":
+        mask |= 1 << (signal.SIGALRM - 1)
+    return [mask] * (4 if kind == "threads" else 1)
+
+
+def wait_until_started(pid: int, kind: str) -> None:
+    """Its threads or its mask show that it runs, or else its CPU time: on a busy machine, it takes seconds to get there."""
+    ticks = 10 if kind in ("tight", "python") else 0
+    deadline = time.monotonic() + 60
+    while masks_of(pid) != masks_alone(kind) or ticks_of(pid) < ticks:
+        assert time.monotonic() < deadline, (masks_of(pid), ticks_of(pid))
+        time.sleep(0.01)
+
+
+def ticks_of(pid: int) -> int:
+    """Of CPU time: 10 ms each."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def wait_until_alone(pid: int, kind: str) -> None:
     """All threads are where they were: with their signals, and without the memory of the detour."""
     deadline = time.monotonic() + 60
-    while masks_of(pid) != masks or detours_of(pid):
+    while masks_of(pid) != masks_alone(kind) or detours_of(pid):
         assert time.monotonic() < deadline, (masks_of(pid), detours_of(pid))
         time.sleep(0.01)
 
@@ -122,7 +147,7 @@ def assert_recorded(tare: Tare, pid: int) -> None:
     assert facts["alloc_events"] > 0 and facts["impossible_events"] == 0
 
 
-# "waits" failed once beside other work: the mask that was read first never came back. The cause isn't known yet.
+# "waits" fails where a signal arrives between the launcher's end and the detour's first call: sigsuspend is made again.
 @pytest.mark.parametrize("kind", [pytest.param("waits", marks=pytest.mark.nightly), "threads"])
 def test_killed_at_each_step(tare: Tare, program: Build, kind: str) -> None:
     killer = program("killed_at_call.c", "-shared", "-fPIC")
@@ -130,9 +155,8 @@ def test_killed_at_each_step(tare: Tare, program: Build, kind: str) -> None:
     killed = 0
     for request, number in steps:
         with running(tare, program, kind, f"{request}-{number}") as process:
-            masks = masks_of(process.pid)
             killed += attach_killed(tare, killer, process.pid, request, number)
-            wait_until_alone(process.pid, masks)
+            wait_until_alone(process.pid, kind)
             if (request, number) == (SYSCALL, 20):
                 assert_recorded(tare, process.pid)
     assert killed >= len(steps) - 1
@@ -147,10 +171,9 @@ def test_killed_at_any_call(tare: Tare, program: Build, kind: str) -> None:
     killed = 0
     for start in range(0, KILLS, 10):
         with running(tare, program, kind, str(start)) as process:
-            masks = masks_of(process.pid)
             for _ in range(min(10, KILLS - start)):
                 killed += attach_killed(tare, killer, process.pid, ALL, chance.randint(1, 700))
-                wait_until_alone(process.pid, masks)
+                wait_until_alone(process.pid, kind)
             assert_recorded(tare, process.pid)
     assert killed > KILLS / 4
 
@@ -161,7 +184,6 @@ def test_killed_at_random_times(tare: Tare, program: Build, kind: str) -> None:
     chance = random.Random(kind)
     for start in range(0, KILLS, 5):
         with running(tare, program, kind, str(start)) as process:
-            masks = masks_of(process.pid)
             for _ in range(min(5, KILLS - start)):
                 command = [tare.command, "attach", str(process.pid), "-q", "-o", "killed.tare"]
                 attach = subprocess.Popen(command, cwd=tare.folder, stderr=subprocess.DEVNULL)
@@ -171,7 +193,7 @@ def test_killed_at_random_times(tare: Tare, program: Build, kind: str) -> None:
                 time.sleep(chance.uniform(0, 0.03))
                 attach.kill()
                 attach.wait(timeout=60)
-                wait_until_alone(process.pid, masks)
+                wait_until_alone(process.pid, kind)
             assert_recorded(tare, process.pid)
 
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -25,7 +26,11 @@
 namespace tare::core {
 namespace {
 
-constexpr std::uint64_t kLongestSearchNs = 5'000'000'000;
+// The search ends when both are over: on a busy machine, a thread may run for a few instructions a second.
+constexpr std::uint64_t kSearchNs = 5'000'000'000;
+constexpr int kSearchRounds = 150;  // in which a thread had run or waited since the round before
+constexpr std::uint64_t kLongestSearchNs = 120'000'000'000;
+constexpr std::uint64_t kLongestStartNs = 500'000'000;  // of a program without a loader so far
 constexpr long kFirstPauseNs = 200'000;
 constexpr long kLongestPauseNs = 20'000'000;
 constexpr std::size_t kMostThreads = 64;            // looked at in a round: each is stopped for some 100 microseconds
@@ -43,24 +48,54 @@ std::vector<pid_t> threads_of(pid_t pid) {
   return threads;
 }
 
-// Waits in the kernel where nothing stops it, or ended.
-bool may_be_stopped(pid_t pid, pid_t thread) {
-  const std::optional<trace::ProcessStat> stat = trace::thread_stat(pid, thread);
-  return stat && stat->state != 'D' && stat->state != 'Z' && stat->state != 'X';
-}
+// Rounds of stopping one thread after the other, until one is at a safe point.
+class Search {
+ public:
+  explicit Search(pid_t pid) : pid_(pid) {}
 
-std::optional<RemoteThread> find_thread(pid_t pid, const LoadedObjects& objects, int& error) {
-  const SafePoint safe_point(pid, objects);
-  for (const pid_t tid : threads_of(pid)) {
-    if (!may_be_stopped(pid, tid)) continue;
+  // `error`: why no thread can be traced; 0 otherwise.
+  std::optional<RemoteThread> find_thread(const LoadedObjects& objects, int& error);
+  bool is_over() const {
+    const std::uint64_t past_ns = trace::monotonic_ns() - begin_ns_;
+    return past_ns > kLongestSearchNs || (past_ns > kSearchNs && rounds_ >= kSearchRounds);
+  }
+  std::uint64_t seconds() const { return (trace::monotonic_ns() - begin_ns_) / 1'000'000'000; }
+
+ private:
+  // Not a runnable thread that has had no processor since its last stop: it is where it was.
+  bool is_news(pid_t tid, char state, const user_regs_struct& registers) {
+    user_regs_struct& last = last_[tid];
+    const bool has_moved = std::memcmp(&last, &registers, sizeof(last)) != 0;
+    last = registers;
+    return has_moved || state != 'R';
+  }
+
+  pid_t pid_;
+  std::uint64_t begin_ns_ = trace::monotonic_ns();
+  int rounds_ = 0;
+  std::map<pid_t, user_regs_struct> last_;
+};
+
+std::optional<RemoteThread> Search::find_thread(const LoadedObjects& objects, int& error) {
+  const SafePoint safe_point(pid_, objects);
+  bool has_news = false;
+  bool was_stopped = false;
+  for (const pid_t tid : threads_of(pid_)) {
+    const std::optional<trace::ProcessStat> stat = trace::thread_stat(pid_, tid);
+    // It waits in the kernel where nothing stops it, or it has ended.
+    if (!stat || stat->state == 'D' || stat->state == 'Z' || stat->state == 'X') continue;
     int refused = 0;
-    std::optional<RemoteThread> thread = RemoteThread::stop(pid, tid, refused);
+    std::optional<RemoteThread> thread = RemoteThread::stop(pid_, tid, refused);
     if (refused != 0 && refused != ESRCH) error = refused;
-    if (thread && safe_point.is_at(thread->registers())) {
+    if (!thread) continue;
+    was_stopped = true;
+    if (safe_point.is_at(thread->registers())) {
       error = 0;
       return thread;
     }
+    has_news = is_news(tid, stat->state, thread->registers()) || has_news;
   }
+  rounds_ += has_news || !was_stopped ? 1 : 0;
   return std::nullopt;
 }
 
@@ -87,24 +122,25 @@ bool have_same_filters(pid_t pid) {
 Result<Injector> Injector::begin(pid_t pid) {
   const Result<Filters> filters = check_target(pid);
   if (!filters) return filters.error();
-  const std::uint64_t end_ns = trace::monotonic_ns() + kLongestSearchNs;
+  const std::uint64_t begin_ns = trace::monotonic_ns();
+  Search search(pid);
   int refused = 0;
   bool has_loader = false;
-  for (timespec wait{0, kFirstPauseNs}; trace::monotonic_ns() < end_ns;
+  for (timespec wait{0, kFirstPauseNs}; !search.is_over();
        wait.tv_nsec = std::min(wait.tv_nsec * 3 / 2, kLongestPauseNs)) {
     std::optional<LoadedObjects> objects = LoadedObjects::of(pid);
     if (!objects) {
       if (!trace::read_process_file(pid, "auxv")) return trace_refused(pid, errno);
       if (has_loader) break;
       ::nanosleep(&wait, nullptr);
-      if (trace::monotonic_ns() + kLongestSearchNs * 9 / 10 > end_ns) return no_loader(pid);
+      if (trace::monotonic_ns() - begin_ns > kLongestStartNs) return no_loader(pid);
       continue;
     }
     has_loader = true;
     if (Status libc = check_libc(pid, *objects); !libc) return libc.error();
     const std::optional<std::uint64_t> gap = find_code_gap(pid, *objects);
     if (!gap) return not_loaded(pid, "the pages of its code have no room for a call");
-    std::optional<RemoteThread> thread = find_thread(pid, *objects, refused);
+    std::optional<RemoteThread> thread = search.find_thread(*objects, refused);
     if (refused != 0) return trace_refused(pid, refused);
     if (!thread) {
       ::nanosleep(&wait, nullptr);
@@ -125,8 +161,9 @@ Result<Injector> Injector::begin(pid_t pid) {
     return injector;
   }
   if (!trace::read_process_file(pid, "auxv")) return not_loaded(pid, "it has ended");
-  return not_loaded(
-      pid, "for 5 s, its threads were inside the allocator or the loader whenever they were stopped; try again");
+  return not_loaded(pid, "for " + std::to_string(search.seconds()) +
+                             " s, its threads were inside the allocator or the loader whenever they were stopped; "
+                             "try again");
 }
 
 Status Injector::remember_errno(std::uint64_t location_function) {

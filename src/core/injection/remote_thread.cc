@@ -30,7 +30,7 @@
 namespace tare::core {
 namespace {
 
-constexpr std::uint64_t kLongestStopNs = 100'000'000;     // of a thread that can be interrupted
+constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 constexpr std::uint64_t kLongestCallNs = 60'000'000'000;  // the loader may wait for another thread's dlopen
 constexpr long kPauseNs = 30'000;
 // The detour's memory: a stack, what DetourControl says, and arguments.
@@ -96,17 +96,11 @@ std::optional<RemoteThread> RemoteThread::stop(pid_t pid, pid_t tid, int& error)
   }
   ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
   RemoteThread thread(pid, tid);
-  const std::uint64_t begin_ns = trace::monotonic_ns();
   int status = 0;
   while (true) {
-    const std::uint64_t past_ns = trace::monotonic_ns() - begin_ns;
-    if (past_ns > kLongestStopNs || !wait_for(tid, kLongestStopNs - past_ns, status)) {
-      // If it only waits where nothing stops it, it will stop later, and a later call of waitpid() finds it.
+    // A thread can't be let go before it has stopped, and on a busy machine it waits for a processor to do so.
+    if (!wait_for(tid, kNoLimit, status)) {
       thread.is_held_ = false;
-      if (status == -1) {
-        while (!wait_for(tid, kLongestStopNs, status) && status == -1) continue;
-        if (WIFSTOPPED(status)) ::ptrace(PTRACE_DETACH, tid, nullptr, is_event_stop(status) ? 0 : WSTOPSIG(status));
-      }
       return std::nullopt;
     }
     if (is_event_stop(status)) break;

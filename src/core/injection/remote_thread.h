@@ -18,7 +18,7 @@ namespace tare::core {
 
 class RemoteThread {
  public:
-  // std::nullopt: it didn't stop in time, or it is gone. `error`: why it can't be traced; 0 otherwise.
+  // std::nullopt: it is gone, or can't be traced. `error`: why it can't be traced; 0 otherwise.
   static std::optional<RemoteThread> stop(pid_t pid, pid_t tid, int& error);
   RemoteThread(RemoteThread&& other) noexcept;
   RemoteThread& operator=(RemoteThread&&) = delete;
