@@ -21,7 +21,7 @@ from tare.text.units import duration, exact, human_bytes, human_count, percent, 
 from tare.text.wrapping import wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from tare.analysis.ledger import Finding
@@ -173,9 +173,13 @@ def nameless_files(recording: Recording) -> list[str]:
     return lines
 
 
-def unnamed_note(frames: Iterable[Frame]) -> str:
-    """The remedy for sites such as `php8.2+0x38a785`; empty if there are none. Exported functions of such files have names."""
-    modules = list(dict.fromkeys(each.module for each in frames if not each.function and each.module))
+def unnamed_note(frames: Iterable[Frame], stated: Collection[str] = ()) -> str:
+    """The remedy for sites such as `php8.2+0x38a785`; empty if there are none. Exported functions of such files have names.
+
+    `stated` are files for which the report has the note of `nameless_files`.
+    """
+    unnamed = dict.fromkeys(each.module for each in frames if not each.function and each.module)
+    modules = [path for path in unnamed if path not in stated]
     if not modules:
         return ""
     files = ", ".join(path.rpartition("/")[2] for path in modules[:_MOST_NAMELESS])

@@ -84,7 +84,8 @@ def report(
     if silent:
         yield from wrapped(f"not seen above the thresholds of: {', '.join(silent)}", width)
         yield ""
-    if note := unnamed_note(frame for *_, frame in default_findings(recording)):
+    stated = {path for path, _ in recording.source.nameless_modules()}
+    if note := unnamed_note((frame for *_, frame in default_findings(recording)), stated):
         yield from wrapped(note, width)
         yield ""
     if page is not None:

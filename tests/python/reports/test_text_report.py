@@ -85,6 +85,15 @@ def test_files_without_names_are_told(busy: Handmade) -> None:
     assert "/lib/a.so: it is stripped" in report and "nor for those in 1 other file" in report
 
 
+def test_a_file_without_names_has_one_note(made: Handmade) -> None:
+    made.blocks(made.stack("?", "main"), 1, 24, total=100_000, peak=100_000)
+    assert "so some sites are file+offset" in text(made.recording(), width=200)
+    made.nameless = [("/bin/app", "stripped")]
+    report = text(made.recording(), width=200)
+    assert "no names for functions in /bin/app" in report
+    assert "so some sites are file+offset" not in report
+
+
 def test_a_lens_report_has_all_of_its_words(busy: Handmade) -> None:
     report = text(busy.recording(), "growth")
     for words in ("question", "why", "threshold", "may be wrong", "sampling", "append buffer.c:12", "12,000,000"):
