@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "recorder/base/refusal.h"
 #include "recorder/base/stamp.h"
 #include "recorder/base/syscall.h"
 #include "recorder/base/text.h"
@@ -37,34 +38,6 @@ std::uint64_t number(const char* text) {
   if (text == nullptr) return 0;
   for (; *text >= '0' && *text <= '9'; ++text) value = value * 10 + static_cast<std::uint64_t>(*text - '0');
   return value;
-}
-
-const char* reason(Errno error) {
-  switch (error) {
-    case ENOSPC:
-      return "no space left";
-    case EDQUOT:
-      return "disk quota exceeded";
-    case EACCES:
-      return "permission denied (after a change of user: run tare as the user that it becomes, or as root)";
-    case EROFS:
-      return "the file system is read-only";
-    case ENOENT:
-      return "no such folder";
-    case ENOMEM:
-      return "no address space left (ulimit -v)";
-    case EFBIG:
-      return "files may not be as large as 121 MiB (ulimit -f)";
-    case EMFILE:
-    case ENFILE:
-      return "too many open files";
-    case ENOSYS:
-      return "the kernel refuses a call that it needs: it is older than 4.14, or the program is in a sandbox";
-    case ENOTSUP:
-      return "the kernel's pages are larger than 4 KiB";
-    default:
-      return nullptr;
-  }
 }
 
 }  // namespace
@@ -128,13 +101,7 @@ void Recorder::complain(const char* folder, Errno error) {
   look_up_program();
   char why[512];
   Text cause(why, sizeof(why));
-  cause.add(watching() ? "no watch file can be made in " : "no spool can be made in ").add(folder).add(": ");
-  if (watching() && error == EFBIG)
-    cause.add("files may not be as large as 4 MiB (ulimit -f)");
-  else if (reason(error) != nullptr)
-    cause.add(reason(error));
-  else
-    cause.add("error ").add_number(static_cast<std::uint64_t>(error));
+  describe_refusal(cause, watching() ? Wanted::WatchFile : Wanted::Spool, folder, error);
   Notice notice;
   if (launched_ && (notice.leave(folder, program_, why) || launcher_.count_unrecorded())) return;
   char line[640];
@@ -219,7 +186,7 @@ void Recorder::start(char** environment) {
 // phase Recording.
 bool Recorder::make_spool(const ForkOrigin* origin) {
   constexpr int kWipeOnFork = 18;
-  Errno error = arch::has_usual_pages() ? 0 : ENOTSUP;
+  Errno error = arch::has_usual_pages() ? 0 : kLargerPages;
   if (error == 0 && wiped_page_ == nullptr) {
     const long page = sys::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sys::failed(page))

@@ -102,6 +102,12 @@ TEST(Hostile, OldKernels) {
   ASSERT_EQ(ancient.notices.size(), 1u);
   EXPECT_NE(ancient.notices[0].find("older than 4.14, or the program is in a sandbox"), std::string::npos)
       << ancient.notices[0];
+  RunOptions alone;
+  alone.launcher = Launcher::None;
+  const RunResult without = run({program("filtered"), "no-wipe", program("burst"), "1000"}, alone);
+  ASSERT_TRUE(without.exited(0)) << without.wait_status;
+  EXPECT_EQ(without.errors.find("tare: no spool can be made: the kernel refuses a call that it needs"), 0u)
+      << without.errors;
 }
 
 TEST(Hostile, LimitedAddressSpace) {
