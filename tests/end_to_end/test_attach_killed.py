@@ -147,7 +147,7 @@ def assert_recorded(tare: Tare, pid: int) -> None:
     assert facts["alloc_events"] > 0 and facts["impossible_events"] == 0
 
 
-# "waits" fails where a signal arrives between the launcher's end and the detour's first call: sigsuspend is made again.
+# "waits" failed beside other work until decision 0538.
 @pytest.mark.parametrize("kind", [pytest.param("waits", marks=pytest.mark.nightly), "threads"])
 def test_killed_at_each_step(tare: Tare, program: Build, kind: str) -> None:
     killer = program("killed_at_call.c", "-shared", "-fPIC")

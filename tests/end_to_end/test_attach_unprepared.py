@@ -10,47 +10,19 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from attached import recorded, running
 from commanded import blocks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from conftest import Tare
 
     Build = Callable[..., Path]
-
-
-@contextmanager
-def running(*command: str | Path, stdin: int | None = None, before: float = 0.3) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen([*map(str, command)], stdin=stdin, stdout=subprocess.PIPE, text=True)
-    try:
-        time.sleep(before)
-        assert process.poll() is None
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-def recorded(tare: Tare, pid: int, name: str) -> int:
-    """Attaches until the program has allocated more than 20 times, longer on a busy machine; all events are possible."""
-    events = 0
-    for seconds in ("0.3", "2", "10"):
-        done = tare("attach", str(pid), "-q", "-o", name, "--for", seconds)
-        assert done.returncode == 0, done.stderr
-        if not (tare.folder / name).exists():
-            continue
-        (facts,) = tare.sql(tare.folder / name, "select alloc_events, impossible_events, dropped_events from process")
-        assert facts["impossible_events"] == facts["dropped_events"] == 0
-        events = facts["alloc_events"]
-        if events > 20:
-            break
-    return events
 
 
 class Case(NamedTuple):
@@ -354,23 +326,6 @@ def test_a_child_that_executes_another_program_has_a_trace_of_its_own(tare: Tare
         assert parent["impossible_events"] == parent["dropped_events"] == 0
         process.communicate("quit\n", timeout=60)
         assert process.returncode == 0
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may read and suspend a program's filter")
-def test_a_program_with_a_seccomp_filter(tare: Tare, program: Build) -> None:
-    built = program("unprepared_filter.c")
-    for kind in ("open", "narrow"):
-        stop = tare.folder / kind
-        with running(built, kind, stop) as process:
-            if kind == "open":
-                assert recorded(tare, process.pid, "a.tare") > 20
-            else:
-                refused = tare("attach", str(process.pid), "-o", "n.tare", "--for", "0.1")
-                assert refused.returncode != 0
-                assert "seccomp filter would kill it" in refused.stderr
-            stop.touch()
-            assert process.communicate(timeout=60)[0] != ""
-            assert process.returncode == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="changes the root")

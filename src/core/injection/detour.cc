@@ -1,8 +1,6 @@
 // The code of a detour: see detour.h.
 #include "core/injection/detour.h"
 
-#include <sys/syscall.h>
-
 #include <cstring>
 
 // The first call blocks signals, although the launcher has done so: it may be killed just before. Until the stack is
@@ -10,6 +8,11 @@
 //
 // Stops are calls of rt_sigprocmask with a wrong size, which the kernel refuses: seccomp filters that let the other
 // calls pass let these pass.
+//
+// The kernel itself prepares the interrupted system call at the first step: if no handler runs, it goes back by the two
+// bytes of a system call's instruction, and sets rax to the call's number. If a handler runs before signals are
+// blocked, the call may have ended by it: rax is its result. The thread continues with this rax (r12), and at its call
+// if r13 is 1, behind it if r13 is 0.
 //
 // Behind the second stop, the flags are those of the thread. Only instructions that leave them as they are follow.
 asm(R"(
@@ -21,9 +24,16 @@ tare_detour:
   .zero 192
 .Lmxcsr:
   .long 0x1f80, 0
+  .byte 0xeb, .Lagain - tare_detour_begin
   .hidden tare_detour_begin
   .globl tare_detour_begin
 tare_detour_begin:
+  xorl %r13d, %r13d
+  jmp .Lblock
+.Lagain:
+  movl $1, %r13d
+.Lblock:
+  movq %rax, %r12
   movl $14, %eax
   movl $2, %edi
   leaq tare_detour+32(%rip), %rsi
@@ -42,6 +52,8 @@ tare_detour_begin:
   jne .Lelsewhere
   movq tare_detour+24(%rip), %rbx
   movq %rbx, %rsp
+  movq %r12, 80(%rbx)
+  movq %r13, 88(%rbx)
   movl $-1, %eax
   movl %eax, %edx
   xsave64 128(%rbx)
@@ -82,6 +94,8 @@ tare_detour_leave:
   movl $-1, %eax
   movl %eax, %edx
   xrstor64 128(%rbx)
+  movq 80(%rbx), %r12
+  movq 88(%rbx), %r13
   movq tare_detour+64(%rip), %rsp
   movl $11, %eax
   movq tare_detour+8(%rip), %rdi
@@ -111,9 +125,9 @@ tare_detour_after_end_stop:
   movl $0, %edx
   movl $8, %r10d
   syscall
-  movq tare_detour+72(%rip), %rax
+  movq %r12, %rax
+  movq %r13, %rcx
   movq tare_detour+80(%rip), %rbx
-  movq tare_detour+88(%rip), %rcx
   movq tare_detour+96(%rip), %rdx
   movq tare_detour+104(%rip), %rsi
   movq tare_detour+112(%rip), %rdi
@@ -126,6 +140,11 @@ tare_detour_after_end_stop:
   movq tare_detour+168(%rip), %r13
   movq tare_detour+176(%rip), %r14
   movq tare_detour+184(%rip), %r15
+  jrcxz .Lbehind
+  movq tare_detour+88(%rip), %rcx
+  jmp *tare_detour+72(%rip)
+.Lbehind:
+  movq tare_detour+88(%rip), %rcx
   jmp *tare_detour+56(%rip)
   .balign 8
   .hidden tare_detour_end
@@ -152,47 +171,30 @@ const DetourPlaces kDetourPlaces{static_cast<std::uint64_t>(tare_detour_begin - 
 
 std::size_t detour_bytes() { return static_cast<std::size_t>(tare_detour_end - tare_detour); }
 
-// As the kernel does it where no handler runs: a call with a time limit goes on by restart_syscall.
-user_regs_struct registers_to_continue(const user_regs_struct& stopped) {
-  constexpr std::int64_t kRestartSys = -512, kRestartNoIntr = -513, kRestartNoHand = -514, kRestartBlock = -516;
-  constexpr std::uint64_t kInstructionBytes = 2;
-  user_regs_struct registers = stopped;
-  if (static_cast<std::int64_t>(stopped.orig_rax) < 0) return registers;
-  const auto result = static_cast<std::int64_t>(stopped.rax);
-  if (result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand) {
-    registers.rax = stopped.orig_rax;
-    registers.rip -= kInstructionBytes;
-  } else if (result == kRestartBlock) {
-    registers.rax = SYS_restart_syscall;
-    registers.rip -= kInstructionBytes;
-  }
-  return registers;
-}
-
 std::vector<std::uint64_t> detour_of(const DetourFacts& facts, const user_regs_struct& stopped) {
   std::vector<std::uint64_t> words(detour_bytes() / sizeof(std::uint64_t));
   std::memcpy(words.data(), tare_detour, detour_bytes());
-  const user_regs_struct after = registers_to_continue(stopped);
+  constexpr std::uint64_t kInstructionBytes = 2;  // of a system call
   DetourFacts all = facts;
   all.magic = kDetourMagic;
-  all.flags = after.eflags;
-  all.rip = after.rip;
-  all.rsp = after.rsp;
-  all.rax = after.rax;
-  all.rbx = after.rbx;
-  all.rcx = after.rcx;
-  all.rdx = after.rdx;
-  all.rsi = after.rsi;
-  all.rdi = after.rdi;
-  all.rbp = after.rbp;
-  all.r8 = after.r8;
-  all.r9 = after.r9;
-  all.r10 = after.r10;
-  all.r11 = after.r11;
-  all.r12 = after.r12;
-  all.r13 = after.r13;
-  all.r14 = after.r14;
-  all.r15 = after.r15;
+  all.flags = stopped.eflags;
+  all.rip = stopped.rip;
+  all.rsp = stopped.rsp;
+  all.rip_again = stopped.rip - kInstructionBytes;
+  all.rbx = stopped.rbx;
+  all.rcx = stopped.rcx;
+  all.rdx = stopped.rdx;
+  all.rsi = stopped.rsi;
+  all.rdi = stopped.rdi;
+  all.rbp = stopped.rbp;
+  all.r8 = stopped.r8;
+  all.r9 = stopped.r9;
+  all.r10 = stopped.r10;
+  all.r11 = stopped.r11;
+  all.r12 = stopped.r12;
+  all.r13 = stopped.r13;
+  all.r14 = stopped.r14;
+  all.r15 = stopped.r15;
   std::memcpy(words.data(), &all, sizeof(all));
   return words;
 }

@@ -26,7 +26,9 @@ struct DetourFacts {
   std::uint64_t blocked;  // signals meanwhile
   std::uint64_t signals;  // blocked ones afterwards
   std::uint64_t flags;    // registers afterwards
-  std::uint64_t rip, rsp, rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15;
+  std::uint64_t rip, rsp;
+  std::uint64_t rip_again;  // the instruction of the system call in which the thread is
+  std::uint64_t rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15;
 };
 
 struct DetourControl {
@@ -36,14 +38,16 @@ struct DetourControl {
   std::uint64_t calls;     // that have returned
   std::uint64_t errno_at;  // where errno is put back; 0: nowhere
   std::uint64_t errno_value;
-  std::uint64_t reserved[6];
+  std::uint64_t rax;    // afterwards
+  std::uint64_t again;  // 1: the thread continues at rip_again
+  std::uint64_t reserved[4];
   // Behind it: floating point and vector registers.
 };
 static_assert(sizeof(DetourFacts) == 192 && sizeof(DetourControl) == 128);
 
 // Places in the code, as distances from the detour's beginning.
 struct DetourPlaces {
-  std::uint64_t begin;
+  std::uint64_t begin;            // where the kernel prepares the interrupted system call
   std::uint64_t after_call_stop;  // behind the system call before each function
   std::uint64_t leave;            // with the control's address in rbx
   std::uint64_t after_end_stop;   // the memory is returned, and the signals are still blocked
@@ -53,9 +57,5 @@ extern const DetourPlaces kDetourPlaces;
 // Words of the detour of a stopped thread. `facts`: all but the registers afterwards.
 std::vector<std::uint64_t> detour_of(const DetourFacts& facts, const user_regs_struct& stopped);
 std::size_t detour_bytes();
-
-// The values that the thread needs to continue without the kernel's help: a system call that the stop has interrupted
-// is made again.
-user_regs_struct registers_to_continue(const user_regs_struct& stopped);
 
 }  // namespace tare::core

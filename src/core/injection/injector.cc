@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/injection/code_gap.h"
+#include "core/injection/filter_check.h"
 #include "core/injection/safe_point.h"
 #include "core/injection/target_check.h"
 #include "trace/base/clock_ns.h"
@@ -29,7 +30,7 @@ namespace {
 // The search ends when both are over: on a busy machine, a thread may run for a few instructions a second.
 constexpr std::uint64_t kSearchNs = 5'000'000'000;
 constexpr int kSearchRounds = 150;  // in which a thread had run or waited since the round before
-constexpr std::uint64_t kLongestSearchNs = 120'000'000'000;
+constexpr std::uint64_t kLongestSearchNs = 30'000'000'000;
 constexpr std::uint64_t kLongestStartNs = 500'000'000;  // of a program without a loader so far
 constexpr long kFirstPauseNs = 200'000;
 constexpr long kLongestPauseNs = 20'000'000;
@@ -106,17 +107,6 @@ bool is_new_memory_file(int fd) {
   return fd >= 0 && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0 && status.st_size == 0;
 }
 
-bool have_same_filters(pid_t pid) {
-  std::optional<long> first;
-  for (const pid_t tid : threads_of(pid)) {
-    const std::string status = trace::read_process_file(pid, "task/" + std::to_string(tid) + "/status").value_or("");
-    const std::optional<long> count = number_in_status(status, "Seccomp_filters");
-    if (!first) first = count;
-    if (count && count != first) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<Injector> Injector::begin(pid_t pid) {
@@ -145,6 +135,9 @@ Result<Injector> Injector::begin(pid_t pid) {
     if (!thread) {
       ::nanosleep(&wait, nullptr);
       continue;
+    }
+    if (*filters == Filters::Some) {
+      if (Status checked = check_filters(pid, *thread); !checked) return checked.error();
     }
     Injector injector(pid, std::move(*thread));
     if (Status borrowed = injector.thread_.borrow(*gap, *filters == Filters::Some); !borrowed) return borrowed.error();
@@ -229,14 +222,11 @@ Result<std::uint64_t> Injector::load_copy(const std::string& file, const std::st
   return handle;
 }
 
-Status Injector::check_filters(std::uint64_t function) {
+Status Injector::announce_filters(std::uint64_t function) {
   if (!has_filters_) return ok();
-  if (!have_same_filters(pid_)) return not_loaded(pid_, "its threads have different seccomp filters");
   for (std::size_t number = 0;; ++number) {
     std::vector<sock_filter> program;
-    if (!thread_.read_filter(number, program)) {
-      return not_loaded(pid_, std::string("its seccomp filters can't be read: ") + std::strerror(errno));
-    }
+    if (!thread_.read_filter(number, program)) return not_loaded(pid_, "its seccomp filters can't be read any more");
     if (program.empty()) return ok();
     const Result<std::uint64_t> at = thread_.put(program.data(), program.size() * sizeof(sock_filter));
     if (!at) return at.error();
@@ -247,11 +237,7 @@ Status Injector::check_filters(std::uint64_t function) {
     if (!parameter) return parameter.error();
     const Result<std::uint64_t> admitted = thread_.call(function, *parameter);
     if (!admitted) return admitted.error();
-    if ((*admitted & 0xff) == 0) {
-      return not_loaded(pid_,
-                        "its seccomp filter would kill it for a system call that recording needs; start it with "
-                        "the recorder (tare run), which prepares for the filter");
-    }
+    if ((*admitted & 0xff) == 0) return not_loaded(pid_, "its recorder is another version's, with other system calls");
   }
 }
 

@@ -15,7 +15,7 @@ namespace tare::core {
 class Injector {
  public:
   // Waits for a limited time for a thread outside the allocator and the loader. CannotRecord, with the reason, if the
-  // process can't be traced, or has no such thread.
+  // process can't be traced, has no such thread, or has seccomp filters that the recorder can't work under.
   static Result<Injector> begin(pid_t pid);
   Injector(Injector&& other) noexcept = default;
 
@@ -28,9 +28,9 @@ class Injector {
     return thread_.call(function, argument);
   }
 
-  // Calls a function with each seccomp filter of the thread. Its result is 0 for a filter that the recorder can't work
-  // under: then this returns CannotRecord, as for filters that can't be read. Ok if the process has none.
-  Status check_filters(std::uint64_t function);
+  // Calls a function of the recorder with each seccomp filter of the thread, which begin() has checked. Ok if the
+  // process has none.
+  Status announce_filters(std::uint64_t function);
 
  private:
   Injector(pid_t pid, RemoteThread thread) : pid_(pid), thread_(std::move(thread)) {}

@@ -24,6 +24,6 @@ Result<std::uint64_t> RemoteThread::call(std::uint64_t, std::uint64_t, std::uint
 }
 Result<std::uint64_t> Injector::load(const std::string&) { return not_ported(pid_); }
 Result<std::uint64_t> Injector::load_copy(const std::string&, const std::string&) { return not_ported(pid_); }
-Status Injector::check_filters(std::uint64_t) { return not_ported(pid_); }
+Status Injector::announce_filters(std::uint64_t) { return not_ported(pid_); }
 
 }  // namespace tare::core

@@ -184,7 +184,6 @@ Status RemoteThread::borrow(std::uint64_t gap, bool suspend_filters) {
                  "process " + std::to_string(pid_) + " can't load the recorder: its code can't be written"};
   }
   user_regs_struct registers = saved_;
-  registers.orig_rax = ~std::uint64_t{0};  // no call is to be restarted
   registers.rip = gap + kDetourPlaces.begin;
   registers.eflags &= ~std::uint64_t{0x500};  // neither single steps nor a reversed direction
   if (::ptrace(PTRACE_SETREGS, tid_, nullptr, &registers) != 0) return ended();

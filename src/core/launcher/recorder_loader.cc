@@ -46,7 +46,7 @@ Status take_slots(Injector& injector, pid_t pid) {
     return Error{ErrorKind::CannotRecord,
                  "the recorder in process " + std::to_string(pid) + " is another version's; restart the program"};
   }
-  if (Status checked = injector.check_filters(facts->admit_filter); !checked) return checked;
+  if (Status checked = injector.announce_filters(facts->admit_filter); !checked) return checked;
   const Result<std::uint64_t> count = injector.call(facts->take_slots, *program);
   if (!count) return count.error();
   if (static_cast<std::int64_t>(*count) >= 0) return ok();

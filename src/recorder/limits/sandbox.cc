@@ -13,85 +13,21 @@
 
 #include "recorder/recorder.h"
 #include "recorder/unwind/stack_memory.h"
+#include "trace/filters/recorder_calls.h"
 
 namespace tare::recorder {
 
 namespace {
 
-constexpr int kFutexWaitPrivate = 128;
+using trace::FilterProgram;
+using trace::is_executed;
+using trace::kFutexWaitPrivate;
 
-struct RecorderCall {
-  int number;
-  std::uint64_t arguments[5];
-};
-
-// All system calls of the recorder after its start, with the arguments that filters check. docs/recording.md lists
-// when.
-constexpr RecorderCall kCalls[] = {
-    {SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ~0ull}},
-    {SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_GROWSDOWN, ~0ull}},
-    {SYS_munmap, {0, 4096}},
-    {SYS_madvise, {0, 4096, 23}},
-    {SYS_munlock, {0, 4096}},
-    {SYS_mprotect, {0, 4096, PROT_READ | PROT_WRITE}},
-    {SYS_mincore, {0, 4096}},
-    {SYS_mremap, {0, 0, 4096, MREMAP_MAYMOVE}},
-    {SYS_rt_sigprocmask, {0, 0, 0, 8}},
-    {SYS_rt_sigprocmask, {~0ull, 4096, 0, 8}},
-    {SYS_futex, {0, 1, 1}},
-    {SYS_futex, {0, kFutexWaitPrivate}},
-    {SYS_nanosleep, {}},
-    {SYS_gettid, {}},
-    {SYS_getpid, {}},
-    {SYS_getppid, {}},
-    {SYS_tgkill, {}},
-    {SYS_sigaltstack, {}},
-    {SYS_statfs, {}},
-    {SYS_fstat, {2}},
-    {SYS_write, {2}},
-    {SYS_openat, {static_cast<std::uint64_t>(AT_FDCWD), 0, O_RDWR | O_CLOEXEC | O_NOFOLLOW}},
-    {SYS_read, {3}},
-    {SYS_pread64, {3}},
-    {SYS_close, {3}},
-    {SYS_fcntl, {3, F_GETLK}},
-    {SYS_fallocate, {3}},
-    {SYS_pwrite64, {3}},
-    {SYS_readlinkat, {static_cast<std::uint64_t>(AT_FDCWD)}},
-    {SYS_getcwd, {}},
-    {SYS_ftruncate, {3}},
-    {SYS_lseek, {3, 0, SEEK_END}},
-    {SYS_prlimit64, {}},
-    {SYS_uname, {}},
-    {SYS_renameat2, {static_cast<std::uint64_t>(AT_FDCWD), 0, static_cast<std::uint64_t>(AT_FDCWD), 0, 1}},
-    {SYS_linkat, {static_cast<std::uint64_t>(AT_FDCWD), 0, static_cast<std::uint64_t>(AT_FDCWD)}},
-    {SYS_unlinkat, {static_cast<std::uint64_t>(AT_FDCWD)}},
-    {SYS_symlinkat, {0, static_cast<std::uint64_t>(AT_FDCWD)}},
-    {SYS_faccessat, {static_cast<std::uint64_t>(AT_FDCWD), 0, 1}},
-    {SYS_fgetxattr, {3}},
-    {SYS_geteuid, {}},
-    {SYS_getegid, {}},
-    {SYS_prctl, {39}},
-};
-
+constexpr auto& kCalls = trace::kRecorderCalls;
 constexpr std::size_t kCallCount = sizeof(kCalls) / sizeof(kCalls[0]);
 static_assert(kCallCount <= FilterAnswers::kMost);
 
 constinit FilterAnswers in_force;
-
-seccomp_data data_of(const RecorderCall& call) {
-  seccomp_data data{};
-  data.nr = call.number;
-  data.arch = arch::kAuditArch;
-  for (int i = 0; i < 5; ++i) data.args[i] = call.arguments[i];
-  return data;
-}
-
-bool is_executed(FilterAction action) { return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG; }
-
-bool may_be_made(const RecorderCall& call, FilterAction action) {
-  // The recorder handles errors, but an error of rt_sigprocmask would mark an address as readable.
-  return is_executed(action) || (action == SECCOMP_RET_ERRNO && call.number != SYS_rt_sigprocmask);
-}
 
 bool reaches_kernel(long number) {
   for (std::size_t i = 0; i < kCallCount; ++i) {
@@ -136,7 +72,7 @@ FilterAnswers::FilterAnswers(const sock_fprog* filter) : FilterAnswers() {
   }
   const FilterProgram program(filter->filter, filter->len);
   if (!program.is_valid()) return;
-  for (std::size_t i = 0; i < kCallCount; ++i) actions[i] = program.answer(data_of(kCalls[i]));
+  for (std::size_t i = 0; i < kCallCount; ++i) actions[i] = program.answer(trace::data_of(kCalls[i], arch::kAuditArch));
 }
 
 void FilterAnswers::add(const FilterAnswers& other) {
@@ -148,7 +84,7 @@ void FilterAnswers::add(const FilterAnswers& other) {
 bool admit_filter(const sock_fprog* filter) {
   const FilterAnswers answers(filter);
   for (std::size_t i = 0; i < kCallCount; ++i) {
-    if (!may_be_made(kCalls[i], answers.actions[i])) return false;
+    if (!trace::may_be_made(kCalls[i], answers.actions[i])) return false;
   }
   in_force.add(answers);
   return true;
@@ -160,7 +96,7 @@ FilterGuard::FilterGuard(const sock_fprog* filter)
   answers.add(FilterAnswers(filter));
   sys::ForbiddenCalls forbidden = forbidden_before_;
   for (std::size_t i = 0; i < kCallCount; ++i) {
-    if (!may_be_made(kCalls[i], answers.actions[i])) forbidden.add(kCalls[i].number);
+    if (!trace::may_be_made(kCalls[i], answers.actions[i])) forbidden.add(kCalls[i].number);
   }
   if (forbidden.any && this_thread == nullptr) recorder.attach_thread();  // needs a mapping
   if (forbidden.has(SYS_madvise) || forbidden.has(SYS_mremap)) recorder.prepare_for_filter();

@@ -11,11 +11,13 @@
 #include <cstdint>
 
 #include "recorder/base/syscall.h"
-#include "recorder/limits/filter_program.h"
+#include "trace/filters/filter_program.h"
 
 struct sock_fprog;
 
 namespace tare::recorder {
+
+using trace::FilterAction;
 
 // To each call of the recorder's: at first all are allowed.
 struct FilterAnswers {

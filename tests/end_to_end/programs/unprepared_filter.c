@@ -1,5 +1,5 @@
 // Confines itself by a seccomp filter, then allocates until the file STOP exists. KIND STOP: "open" lets all calls
-// through but one, "narrow" only a few.
+// through but one, "narrow" only a few, "code" all but mappings of code.
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -35,10 +36,22 @@ int main(int count, char** arguments) {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
+  static struct sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
   struct sock_fprog filter = {sizeof(open) / sizeof(*open), open};
   if (count > 2 && strcmp(arguments[1], "narrow") == 0) {
     filter.len = sizeof(narrow) / sizeof(*narrow);
     filter.filter = narrow;
+  }
+  if (count > 2 && strcmp(arguments[1], "code") == 0) {
+    filter.len = sizeof(code) / sizeof(*code);
+    filter.filter = code;
   }
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) return 1;

@@ -1,5 +1,5 @@
 // Filters beside the kernel: what it takes and how it answers.
-#include "recorder/limits/filter_program.h"
+#include "trace/filters/filter_program.h"
 
 #include <errno.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include <random>
 #include <vector>
 
-namespace tare::recorder {
+namespace tare::trace {
 namespace {
 
 using Steps = std::vector<sock_filter>;
@@ -149,4 +149,4 @@ TEST(FilterProgram, AnswersAsTheKernelDoes) {
 }
 
 }  // namespace
-}  // namespace tare::recorder
+}  // namespace tare::trace

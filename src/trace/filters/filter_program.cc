@@ -1,12 +1,12 @@
 // Classic BPF as seccomp restricts it.
-#include "recorder/limits/filter_program.h"
+#include "trace/filters/filter_program.h"
 
 #include <cstddef>
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-namespace tare::recorder {
+namespace tare::trace {
 
 namespace {
 
@@ -177,4 +177,4 @@ std::uint32_t FilterProgram::run(const seccomp_data& data) const {
   return SECCOMP_RET_KILL_PROCESS;
 }
 
-}  // namespace tare::recorder
+}  // namespace tare::trace

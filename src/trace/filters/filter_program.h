@@ -8,7 +8,7 @@ struct sock_filter;
 struct seccomp_data;
 // NOLINTEND(readability-identifier-naming)
 
-namespace tare::recorder {
+namespace tare::trace {
 
 // A filter's answer without its data, as the kernel compares them: of several filters the least answer holds.
 using FilterAction = std::int32_t;
@@ -29,4 +29,4 @@ class FilterProgram {
   std::uint32_t length_;
 };
 
-}  // namespace tare::recorder
+}  // namespace tare::trace
