@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <random>
 #include <vector>
 
 #include "recorder/events/sampling.h"
@@ -34,30 +36,93 @@ TEST(Budget, IsReadFromText) {
 
 TEST(CpuLimit, DoublesUntilTheShareIsKept) {
   CpuLimit limit;
-  limit.begin(0.01, 0, 0);
-  double own = 0;
-  double process = 0;
+  limit.begin(0.01);
+  CpuUse use;
   double rate = 0.4;  // of the time, at the first distance
   int times = 0;
   for (int look = 0; look < 20'000; ++look) {
-    process += 1e6;
-    own += 1e6 * rate;
-    const int now = limit.doublings(own, process);
+    use.process += 1e6;
+    use.own += 1e6 * rate;
+    const int now = limit.doublings(use);
     times += now;
     rate /= std::pow(2, now);
   }
   EXPECT_EQ(times, 6);  // 0.4 / 64 is the first below the share
-  EXPECT_LE(own, 0.01 * (process + CpuLimit::kGraceNs) + 0.4 * 2e6);
+  EXPECT_LE(use.own, 0.01 * (use.process + CpuLimit::kGraceNs));
 }
 
 TEST(CpuLimit, KeepsTheDistanceWithinTheShareAndInTheFirstSecond) {
   CpuLimit limit;
-  limit.begin(0.01, 5e6, 3e9);  // what was used before doesn't count
-  EXPECT_EQ(limit.doublings(5e6 + 9.9e6, 3e9 + 1e6), 0);
-  for (int i = 1; i <= 100; ++i) EXPECT_EQ(limit.doublings(5e6 + 9e6 * i, 3e9 + 1e9 * i), 0);
+  limit.begin(0.01);
+  EXPECT_EQ(limit.doublings({9.9e6, 0, 1e6}), 0);
+  for (int i = 1; i <= 100; ++i) EXPECT_EQ(limit.doublings({9.9e6 + 9e6 * i, 0, 1e6 + 1e9 * i}), 0);
   CpuLimit none;
-  none.begin(0, 0, 0);
-  EXPECT_EQ(none.doublings(1e9, 1e9), 0);
+  none.begin(0);
+  EXPECT_EQ(none.doublings({1e9, 0, 1e9}), 0);
+}
+
+TEST(CpuLimit, KeepsTheDistanceWhereUnusualCallsTakeTheTime) {
+  CpuLimit limit;
+  limit.begin(0.01);
+  CpuUse use;
+  for (int look = 0; look < 5000; ++look) {
+    use.process += 1e6;
+    use.own += 0.007e6;
+    if (look < 500) {  // reading modules takes half of the first time
+      use.own += 0.5e6;
+      use.unusual += 0.5e6;
+    }
+    ASSERT_EQ(limit.doublings(use), 0) << look;
+  }
+}
+
+// A rarer sample finds less in the processor's caches, so the first doublings save a third, the later ones half.
+double usual_ns(int doublings) { return std::min(4000 * std::pow(4.0 / 3, doublings), 15e3); }
+double rate_at(double first_rate, int doublings) {
+  return first_rate * usual_ns(doublings) / usual_ns(0) / std::pow(2, doublings);
+}
+
+// A program with samples at random times and of random costs, after calls that read modules.
+struct Converged {
+  int doublings = 0;
+  double share_after_first_second = 0;
+};
+
+Converged converge(double share, double first_rate, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto luck = [&random] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
+  CpuLimit limit;
+  limit.begin(share);
+  CpuUse use;
+  Converged result;
+  double own_after_first_second = 0;
+  for (int call = 1; use.process < 20e9; ++call) {
+    const double usual = usual_ns(result.doublings);
+    use.process -= usual / rate_at(first_rate, result.doublings) * std::log(luck());
+    use.own += usual * (0.2 + 1.6 * luck());
+    if (call <= 400 && call % 20 == 0) {
+      use.own += 300e3;
+      use.unusual += 300e3;
+    }
+    if (use.process < 1e9) own_after_first_second = use.own;
+    if (call % 32 == 0) result.doublings += limit.doublings(use);
+  }
+  result.share_after_first_second = (use.own - own_after_first_second) / (use.process - 1e9);
+  return result;
+}
+
+TEST(CpuLimit, EndsAtMostFourTimesAboveTheNarrowestDistance) {
+  for (const double share : {0.002, 0.005, 0.02}) {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      const double first_rate = share * (0.5 + static_cast<double>(seed));
+      int narrowest = 0;
+      while (rate_at(first_rate, narrowest) > share) ++narrowest;
+      const Converged result = converge(share, first_rate, seed);
+      EXPECT_GE(result.doublings, narrowest - 1) << share << ' ' << seed;
+      EXPECT_LE(result.doublings, narrowest + 2) << share << ' ' << seed;
+      EXPECT_LE(result.share_after_first_second, 1.05 * share) << share << ' ' << seed;
+    }
+  }
 }
 
 TEST(RoomLimit, WidensAtEachHalfOfTheRest) {
@@ -99,7 +164,7 @@ Estimate run(std::uint64_t seed) {
   SamplingState state{};
   sampler->seed(state, 0);
   CpuLimit limit;
-  limit.begin(kShare, 0, 0);
+  limit.begin(kShare);
   struct Held {
     double weight = 0;
     std::uint64_t bytes = 0;
@@ -118,20 +183,23 @@ Estimate run(std::uint64_t seed) {
   };
   Estimate sums;
   double own = 0;
+  int recorded = 0;
   for (int call = 1; call <= kCalls; ++call) {
     Held& held = all[next(random) % all.size()];
-    if (held.weight != 0) own += kOwnNs;
+    int recorded_now = held.weight != 0;
     held.bytes = 24 + next(random) % 2000;
     held.weight = sampler->decide(state, Sampler::octave(held.bytes));
     if (held.weight != 0) {
       Sampler::count_allocation(state);
-      own += kOwnNs;
+      ++recorded_now;
       sums.blocks += held.weight;
       sums.bytes += held.weight * static_cast<double>(held.bytes);
       thin(held);
     }
-    if (call % 32 != 0) continue;
-    for (int times = limit.doublings(own, call * kCallNs); times > 0; --times) {
+    own += kOwnNs * recorded_now;
+    if ((recorded += recorded_now) < 32) continue;
+    recorded = 0;
+    for (int times = limit.doublings({own, 0, call * kCallNs}); times > 0; --times) {
       EXPECT_TRUE(sampler->widen());
       for (Held& each : all) thin(each);
     }

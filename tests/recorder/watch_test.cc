@@ -276,7 +276,7 @@ TEST(Watch, ARecorderThatNeedsMoreMemoryThanItsBudgetStops) {
 TEST(Watch, AShareThatNoDistanceKeepsStopsIt) {
   Watched watched(kEveryByte, Budget{1e-8, 0, 0});
   for (std::uint64_t i = 1; i <= 10'000; ++i) {
-    own_cost.add(1'000'000);
+    own_cost.add(1'000'000, 0);
     watched.begin(i << 12, 100, 3, static_cast<std::uint32_t>(i));
   }
   const trace::WatchedProcess process = watched.read();

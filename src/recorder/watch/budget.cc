@@ -102,32 +102,21 @@ bool parse_budget(const char* text, Budget& budget) {
   }
 }
 
-void CpuLimit::begin(double share, double own_ns, double process_ns) {
-  share_ = share;
-  own_begin_ = own_before_ = own_ns;
-  process_begin_ = process_before_ = process_ns;
-}
-
-int CpuLimit::doublings(double own_ns, double process_ns) {
+int CpuLimit::doublings(const CpuUse& now) {
   if (share_ == 0) return 0;
-  if (own_before_ == kSettling) {
-    own_before_ = own_ns;
-    process_before_ = process_ns;
-    return 0;
-  }
-  const double own = own_ns - own_before_;
-  const double process = process_ns - process_before_;
-  const bool is_kept = own_ns - own_begin_ <= share_ * (process_ns - process_begin_ + kGraceNs);
-  int times = 0;
-  if (!is_kept) {
-    double most = share_ * process;
-    for (; times < kMostAtOnce && own > most; ++times) most *= 2;
-  }
-  // Dropping samples takes up to a millisecond, once: a share with it would double the distance again.
-  if (times != 0 || process > kGraceNs) {
-    own_before_ = times != 0 ? kSettling : own_ns;
-    process_before_ = process_ns;
-  }
+  const double own = now.own - now.unusual - (before_.own - before_.unusual);
+  const double process = now.process - before_.process;
+  before_ = now;
+  usual_ns_ += usual_ns_ == 0 ? own : (own - usual_ns_) / kLooksOfMean;
+  const bool is_kept = now.own <= share_ * (now.process + kGraceNs);
+  const double share = is_kept ? share_ : share_ * (1 - kPaidBack);
+  own_ += own;
+  process_ += process;
+  excess_ += own - share * process;
+  if (excess_ <= 0) excess_ = own_ = process_ = 0;
+  if (is_kept || excess_ <= kLooksOfExcess * usual_ns_) return 0;
+  const int times = own_ > kExtreme * share * process_ ? 2 : 1;
+  excess_ = own_ = process_ = 0;
   return times;
 }
 

@@ -70,7 +70,7 @@ class Watch {
   void keep_budget();
   bool keep_room(RoomLimit& limit, std::uint64_t used, trace::WatchStop reason);
   bool widen_for_budget(int times, trace::WatchStop reason);
-  double own_ns() const;
+  double ns_per_tick() const;
   std::uint32_t take_slot();
   void publish(std::uint32_t slot);
   void drop(std::uint32_t slot);
@@ -95,6 +95,9 @@ class Watch {
   RoomLimit disk_limit_;
   std::uint32_t looks_ = 0;
   std::uint64_t own_ticks_before_ = 0;  // of the parent, or of recordings before this one
+  std::uint64_t long_ns_before_ = 0;
+  std::uint64_t unusual_ns_before_ = 0;
+  double process_before_ns_ = 0;
   std::uint64_t begin_stamp_ = 0;
   std::uint64_t begin_ns_ = 0;
 };

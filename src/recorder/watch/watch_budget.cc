@@ -1,5 +1,7 @@
 // The budget of a watch file: how much is used of it, and what follows.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "recorder/base/stamp.h"
 #include "recorder/base/syscall.h"
 #include "recorder/events/own_cost.h"
@@ -46,27 +48,33 @@ std::uint64_t own_resident_bytes() {
 
 double process_cpu_ns() { return static_cast<double>(clock_ns(CLOCK_PROCESS_CPUTIME_ID)); }
 
+// A call that takes longer than so many usual ones has done more than to record a sample.
+constexpr double kUnusual = 8;
+
 }  // namespace
 
 // The limits begin anew with each file: also in a forked child, whose CPU time begins at zero.
 void Watch::begin_budget() {
   applied_ = looks_ = 0;
   own_ticks_before_ = own_cost.ticks();
+  long_ns_before_ = own_cost.long_ns();
+  unusual_ns_before_ = own_cost.unusual_ns();
+  if (budget_.is_given()) own_cost.measure();
+  process_before_ns_ = process_cpu_ns();
   begin_stamp_ = stamp();
   begin_ns_ = monotonic_ns();
   state_->budget = {budget_.cpu_share, budget_.memory_bytes, budget_.disk_bytes, 0, 0, 0};
-  cpu_limit_.begin(budget_.cpu_share, 0, process_cpu_ns());
+  cpu_limit_.begin(budget_.cpu_share);
   spool_->set_most_file_bytes(budget_.disk_bytes);
   disk_limit_.begin(budget_.disk_bytes, spool_->file_bytes());
   memory_limit_.begin(budget_.memory_bytes, 0);
 }
 
 // Ticks have the rate that they had since the beginning.
-double Watch::own_ns() const {
-  const auto ticks = static_cast<double>(own_cost.ticks() - own_ticks_before_);
-  if (stamps_are_clock) return ticks;
+double Watch::ns_per_tick() const {
+  if (stamps_are_clock) return 1;
   const std::uint64_t passed = stamp() - begin_stamp_;
-  return passed == 0 ? 0 : ticks * static_cast<double>(monotonic_ns() - begin_ns_) / static_cast<double>(passed);
+  return passed == 0 ? 0 : static_cast<double>(monotonic_ns() - begin_ns_) / static_cast<double>(passed);
 }
 
 bool Watch::widen_for_budget(int times, trace::WatchStop reason) {
@@ -94,11 +102,17 @@ bool Watch::keep_room(RoomLimit& limit, std::uint64_t used, trace::WatchStop rea
 // Called with the lock, at the end of an event. A stopped file keeps what it has.
 void Watch::keep_budget() {
   trace::WatchBudget& use = state_->budget;
-  const double own = own_ns();
-  const double process = process_cpu_ns();
-  use.recorder_ns = static_cast<std::uint64_t>(own);
-  use.process_ns = static_cast<std::uint64_t>(process);
-  if (!widen_for_budget(cpu_limit_.doublings(own, process), trace::WatchStop::CpuBudget)) return;
+  const double rate = ns_per_tick();
+  const auto long_ns = static_cast<double>(own_cost.long_ns() - long_ns_before_);
+  const CpuUse now{static_cast<double>(own_cost.ticks() - own_ticks_before_) * rate + long_ns,
+                   static_cast<double>(own_cost.unusual_ns() - unusual_ns_before_),
+                   process_cpu_ns() - process_before_ns_};
+  use.recorder_ns = static_cast<std::uint64_t>(now.own);
+  use.process_ns = static_cast<std::uint64_t>(now.process);
+  if (!widen_for_budget(cpu_limit_.doublings(now), trace::WatchStop::CpuBudget)) return;
+  if (rate > 0) {
+    own_cost.set_most_usual(std::max(OwnCost::kLeastUsualNs, kUnusual * cpu_limit_.usual_ns() / kTurnsOfLook), rate);
+  }
   const std::uint64_t file = spool_->file_bytes();
   if (!keep_room(disk_limit_, file, trace::WatchStop::DiskBudget)) return;
   if (budget_.memory_bytes == 0 || looks_++ % kLooksOfMemory != 0) return;
