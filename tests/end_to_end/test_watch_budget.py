@@ -46,6 +46,16 @@ def test_memory_that_no_distance_keeps_stops_the_recording(tare: Tare, program: 
     assert '"after-memory-budget"' in tare("report", trace, "--json").stdout
 
 
+def test_a_sandbox_without_clocks_kills_no_program(program: Build, folder: Path) -> None:
+    """A budget reads the CPU time, for which there is no way without a system call."""
+    done = watched.watched(
+        folder, program("no_clock.c"), sample="4K", TARE_BUDGET="cpu=0.5%,memory=8M,disk=1M", TARE_WATCH_KEEP="1"
+    )
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    (path,) = watched.files(folder)
+    assert watched.facts(path)["allocated_bytes"] > 0
+
+
 def test_the_verb_passes_the_budget_on(tare: Tare, folder: Path) -> None:
     command = [tare.command, "watch", "--dir", folder, "--socket", "none", "--budget", "--", sys.executable, "-c"]
     shown = "import os; print(os.environ['TARE_BUDGET'])"

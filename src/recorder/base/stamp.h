@@ -28,8 +28,9 @@ TARE_INLINE std::uint64_t stamp() {
   return arch::ticks();
 }
 
-// CPU time of the calling thread, with an aligned frame, too.
+// CPU time, which only the kernel knows. 0: the program's sandbox forbids the call.
 TARE_COLD std::uint64_t thread_cpu_ns();
+TARE_COLD std::uint64_t process_cpu_ns();
 
 // With other threads about: not executed before the loads in front of it. A plain rdtsc may run some 100 ns early,
 // while the load that hands over the block (or the allocator's lock) still waits for another core's cache line; 7 ns

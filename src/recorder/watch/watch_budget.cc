@@ -46,7 +46,11 @@ std::uint64_t own_resident_bytes() {
   return sum;
 }
 
-double process_cpu_ns() { return static_cast<double>(clock_ns(CLOCK_PROCESS_CPUTIME_ID)); }
+// If the CPU time can't be read, a budget of the CPU share holds for the elapsed time.
+double used_ns() {
+  const std::uint64_t cpu_ns = process_cpu_ns();
+  return static_cast<double>(cpu_ns != 0 ? cpu_ns : monotonic_ns());
+}
 
 // A call that takes longer than so many usual ones has done more than to record a sample.
 constexpr double kUnusual = 8;
@@ -60,7 +64,7 @@ void Watch::begin_budget() {
   long_ns_before_ = own_cost.long_ns();
   unusual_ns_before_ = own_cost.unusual_ns();
   if (budget_.is_given()) own_cost.measure();
-  process_before_ns_ = process_cpu_ns();
+  process_before_ns_ = used_ns();
   begin_stamp_ = stamp();
   begin_ns_ = monotonic_ns();
   state_->budget = {budget_.cpu_share, budget_.memory_bytes, budget_.disk_bytes, 0, 0, 0};
@@ -106,7 +110,7 @@ void Watch::keep_budget() {
   const auto long_ns = static_cast<double>(own_cost.long_ns() - long_ns_before_);
   const CpuUse now{static_cast<double>(own_cost.ticks() - own_ticks_before_) * rate + long_ns,
                    static_cast<double>(own_cost.unusual_ns() - unusual_ns_before_),
-                   process_cpu_ns() - process_before_ns_};
+                   used_ns() - process_before_ns_};
   use.recorder_ns = static_cast<std::uint64_t>(now.own);
   use.process_ns = static_cast<std::uint64_t>(now.process);
   if (!widen_for_budget(cpu_limit_.doublings(now), trace::WatchStop::CpuBudget)) return;
