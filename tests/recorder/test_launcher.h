@@ -22,7 +22,8 @@ struct RunOptions {
   std::vector<std::string> environment;  // NAME=VALUE, added
   std::string directory;                 // where spools go; empty: a fresh one in /dev/shm
   double kill_after_s = 0;               // SIGKILL that long after there is a spool; 0: never
-  double give_up_after_s = 120;          // the program hangs: SIGKILL and a failure
+  // The program hangs: SIGKILL and a failure. Signals.AfterEachInstruction took 140 s beside ten busy processes.
+  double give_up_after_s = 600;
   bool recorded = true;
 };
 
