@@ -198,6 +198,7 @@ class Recorder {
   std::uint32_t alive_word() const;
   void rest_watch(Spool& spool);
   void give_up_watch();
+  bool wake_watch(bool goes_on);
   bool return_tables(Spool& rested) const;
   void make_exit_key();
   void choose_hooks() const;

@@ -124,6 +124,22 @@ def test_the_watch_goes_on_after_the_launcher_was_killed(tare: Tare, program: Bu
         assert live(tare, file) == {90000: (7, "make")}
 
 
+def test_the_watch_goes_on_after_a_recording_without_an_event(tare: Tare, program: Build, folder: Path) -> None:
+    environment = watched.environment(folder, "1K")
+    with started([program("commanded.c")], tare.folder, environment, recorded=False) as process:
+        process.tell("make 5 70000")
+        (file,) = watched.files(folder)
+        for _ in range(2):
+            done = tare("attach", str(process.pid), "--for", "0.2", "-o", "t.tare")
+            assert "the process allocated nothing meanwhile" in done.stderr
+        process.tell("drop", "make 3 80000")
+        assert live(tare, file) == {80000: (3, "make")}
+        with exact(tare, process, "exact.tare"):
+            process.tell("drop", "make 4 90000")
+        process.tell("make 5 100000")
+        assert live(tare, file) == {90000: (4, NONE), 100000: (5, "make")}
+
+
 def test_a_sampled_recording_ends_the_watch(tare: Tare, program: Build, folder: Path) -> None:
     environment = watched.environment(folder, "1K")
     with started([program("commanded.c")], tare.folder, environment, recorded=False) as process:

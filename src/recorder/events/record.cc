@@ -97,7 +97,7 @@ Entry settle_dead(const StartState& start) {
 
 Entry settle(const StartState& start) {
   if (recorder.off() || recorder.sleeps()) return Entry::Ignored;
-  if (recorder.detached() && !(recorder.watch_rests() && recorder.resume_watch())) return Entry::Ignored;
+  if (recorder.detached() && !(recorder.ends_beside_watch() && recorder.resume_watch())) return Entry::Ignored;
   if (!recorder.alive() && settle_dead(start) == Entry::Ignored) return Entry::Ignored;
   Thread* thread = this_thread;
   if (thread == nullptr) {
@@ -168,7 +168,7 @@ void record_decided(Entry entry, const StartState& start, const Block& block) {
 
 void record_alloc_slowly(const StartState& start, std::uint64_t address, std::uint64_t requested, std::uint64_t usable,
                          BlockTraits traits, double weight) {
-  if (recorder.paused() && !recorder.watch_rests()) return;
+  if (recorder.paused() && !recorder.ends_beside_watch()) return;
   const Entry entry = settle(start);
   if (recorder.watch_rests() && entry < Entry::Ignored) {
     note_birth_beside_watch(Block{address, requested, usable, traits.api, traits.align_log2, 0, traits.maker});

@@ -120,7 +120,12 @@ bool Recorder::resume_watch() {
     phase_.store(Phase::Recording, std::memory_order_release);
     return false;
   };
-  if (rested == nullptr || !detached() || borrows_memory() || !is_quiet() || !lock_.lock()) return go_back();
+  if (!detached() || borrows_memory()) return go_back();
+  if (rested == nullptr) {
+    if (!watching() || alive()) return go_back();
+    return wake_watch(true);  // the launcher detached before the process made an event
+  }
+  if (!is_quiet() || !lock_.lock()) return go_back();
   lock_.unlock();
   restart_since_ns_ = 0;
   if (watch.stopped() != trace::WatchStop::Resting || !return_tables(*rested)) {
@@ -143,6 +148,13 @@ bool Recorder::resume_watch() {
   watching_.store(true, std::memory_order_relaxed);
   const bool goes_on = watch.resume();
   choose_hooks();
+  const bool is_awake = wake_watch(goes_on);
+  resting_spool_.store(nullptr, std::memory_order_release);
+  return is_awake;
+}
+
+// The hooks are on from here, if the watch goes on.
+bool Recorder::wake_watch(bool goes_on) {
   // A launcher may write its orders, and this word, at any time: then the wish isn't Detached any more.
   trace::RecorderWish detached = trace::RecorderWish::Detached;
   const bool is_free =
@@ -152,7 +164,6 @@ bool Recorder::resume_watch() {
   if (is_free && goes_on) *wiped_page_ = alive_word();
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (has_new_orders()) *wiped_page_ = 0;
-  resting_spool_.store(nullptr, std::memory_order_release);
   return alive();
 }
 

@@ -109,8 +109,7 @@ void Watch::keep_budget() {
   const double rate = ns_per_tick();
   const auto long_ns = static_cast<double>(own_cost.long_ns() - long_ns_before_);
   const CpuUse now{static_cast<double>(own_cost.ticks() - own_ticks_before_) * rate + long_ns,
-                   static_cast<double>(own_cost.unusual_ns() - unusual_ns_before_),
-                   used_ns() - process_before_ns_};
+                   static_cast<double>(own_cost.unusual_ns() - unusual_ns_before_), used_ns() - process_before_ns_};
   use.recorder_ns = static_cast<std::uint64_t>(now.own);
   use.process_ns = static_cast<std::uint64_t>(now.process);
   if (!widen_for_budget(cpu_limit_.doublings(now), trace::WatchStop::CpuBudget)) return;
