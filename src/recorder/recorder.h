@@ -69,13 +69,10 @@ class Recorder {
   // Sampled events go to a watch file: only blocks count then.
   bool watching() const { return watching_.load(std::memory_order_relaxed); }
   // A launcher records this watched process exactly. False in a forked child: its parent's watch isn't its own.
-  bool watch_rests() const {
-    return resting_spool_.load(std::memory_order_acquire) != nullptr && wiped_page_[kOwnWord] != 0;
-  }
+  bool watch_rests() const { return resting_spool_.load(std::memory_order_acquire) != nullptr && !is_inherited(); }
   // It rests, or is about to: the end of a sample would be lost in between, and the sample would stay for ever.
   bool ends_beside_watch() const {
-    const bool is_about_to = watching() && !alive() && wiped_page_ != nullptr && wiped_page_[kOwnWord] != 0;
-    return is_about_to || watch_rests();
+    return watch_rests() || (watching() && !alive() && wiped_page_ != nullptr && !is_inherited());
   }
   // After that launcher has detached. False: not now, or never.
   bool resume_watch();
@@ -192,6 +189,7 @@ class Recorder {
   void take_orders();
   bool is_quiet();
   void retire_threads();
+  void leave_recording();
   void leave_parents_threads();
   void drop_parents_spool();
   Spool* unused_spool();
@@ -199,7 +197,6 @@ class Recorder {
   void rest_watch(Spool& spool);
   void give_up_watch();
   bool wake_watch(bool goes_on);
-  bool return_tables(Spool& rested) const;
   void make_exit_key();
   void choose_hooks() const;
   bool can_ask_for_moment() const;
@@ -207,6 +204,7 @@ class Recorder {
   void wait_for_moment(trace::MomentKind kind, trace::StringRef name);
   bool make_spool(const ForkOrigin* origin);
   Errno fill_spool(const ForkOrigin* origin);
+  static bool copy_tables(Spool& source, Spool& target);
   Errno take_over_parent();
   Errno open_standalone();
   void fill_header(const ForkOrigin* origin);

@@ -113,13 +113,13 @@ void* record_foreign_alloc(const StartState& start, const ForeignHeap& heap, con
 }
 
 void record_foreign_free(const StartState& start, void* block, const ForeignCall& call) {
-  if (TARE_UNLIKELY(recorder.ends_beside_watch()) && block != nullptr) note_end_beside_watch(word(block));
   Thread* const thread = block == nullptr ? nullptr : ready_thread(start);
   if (thread != nullptr) {
     record_free(start, word(block), trace::FreeApi::Free);
     const Inside inside(thread, start, Gate::Suppressed);
     call.perform(call.context);
   } else {
+    if (TARE_UNLIKELY(recorder.ends_beside_watch()) && block != nullptr) note_end_beside_watch(word(block));
     call.perform(call.context);
   }
 }

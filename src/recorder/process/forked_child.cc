@@ -116,28 +116,40 @@ void Recorder::drop_parents_spool() {
   if (inherited != nullptr) inherited->abandon();
 }
 
-// Rows refer to modules and modules to strings that were complete before: counts are read in that order.
+// Adds what `source` has beyond the entries of `target`, with which it begins. Rows refer to modules and modules to
+// strings that were complete before: counts are read in that order. False: no room.
+bool Recorder::copy_tables(Spool& source, Spool& target) {
+  const trace::SpoolHeader& from_header = *source.header();
+  trace::SpoolHeader& to_header = *target.header();
+  const std::uint32_t rows = from_header.row_count.load(std::memory_order_acquire);
+  const std::uint32_t modules = from_header.module_count.load(std::memory_order_acquire);
+  const std::uint32_t strings = from_header.string_bytes.load(std::memory_order_acquire);
+  const std::uint32_t rows_before = to_header.row_count.load(std::memory_order_relaxed);
+  const std::uint32_t modules_before = to_header.module_count.load(std::memory_order_relaxed);
+  const std::uint32_t strings_before = to_header.string_bytes.load(std::memory_order_relaxed);
+  using Region = Tables::Region;
+  if (rows < rows_before || modules < modules_before || strings < strings_before ||
+      !target.ensure(Region::Strings, strings) ||
+      !target.ensure(Region::Modules, modules * sizeof(trace::ModuleEntry)) ||
+      !target.ensure(Region::Rows, rows * sizeof(trace::Row))) {
+    return false;
+  }
+  const Tables from = source.tables();
+  const Tables to = target.tables();
+  std::memcpy(to.strings + strings_before, from.strings + strings_before, strings - strings_before);
+  std::memcpy(to.modules + modules_before, from.modules + modules_before,
+              (modules - modules_before) * sizeof(trace::ModuleEntry));
+  std::memcpy(to.rows + rows_before, from.rows + rows_before, (rows - rows_before) * sizeof(trace::Row));
+  to_header.string_bytes.store(strings, std::memory_order_release);
+  to_header.module_count.store(modules, std::memory_order_release);
+  to_header.row_count.store(rows, std::memory_order_release);
+  return true;
+}
+
 Errno Recorder::take_over_parent() {
+  if (!copy_tables(*parent_spool_, *spool_)) return ENOSPC;
   const trace::SpoolHeader& parent = *parent_spool_->header();
   trace::SpoolHeader& child = *spool_->header();
-  const std::uint32_t rows = parent.row_count.load(std::memory_order_acquire);
-  const std::uint32_t modules = parent.module_count.load(std::memory_order_acquire);
-  const std::uint32_t strings = parent.string_bytes.load(std::memory_order_acquire);
-  using Region = Tables::Region;
-  if (!spool_->ensure(Region::Strings, strings) ||
-      !spool_->ensure(Region::Modules, modules * sizeof(trace::ModuleEntry)) ||
-      !spool_->ensure(Region::Rows, rows * sizeof(trace::Row))) {
-    return ENOSPC;
-  }
-  const Tables from = parent_spool_->tables();
-  const Tables to = spool_->tables();
-  std::memcpy(to.strings, from.strings, strings);
-  std::memcpy(to.modules, from.modules, modules * sizeof(trace::ModuleEntry));
-  std::memcpy(to.rows, from.rows, rows * sizeof(trace::Row));
-  child.string_bytes.store(strings, std::memory_order_relaxed);
-  child.module_count.store(modules, std::memory_order_relaxed);
-  child.row_count.store(rows, std::memory_order_relaxed);
-
   child.page_bytes = parent.page_bytes;
   child.allocator = parent.allocator;
   child.allocator_path = parent.allocator_path;

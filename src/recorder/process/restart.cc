@@ -69,6 +69,17 @@ Spool* Recorder::unused_spool() {
   return other;
 }
 
+// Threads get their state in the next one at their next event.
+void Recorder::leave_recording() {
+  ++recording_;
+  retire_threads();
+  dropping_.store(false, std::memory_order_relaxed);
+  asked_for_exit_.store(false, std::memory_order_relaxed);
+  asking_.store(false, std::memory_order_relaxed);
+  live_threads_.store(0, std::memory_order_relaxed);
+  said_full_ = false;
+}
+
 void Recorder::restart() {
   Phase recording = Phase::Recording;
   if (!phase_.compare_exchange_strong(recording, Phase::Starting, std::memory_order_acq_rel)) return;
@@ -90,13 +101,7 @@ void Recorder::restart() {
   if (launched_ && launcher_.life() == LauncherLife::Dead) {
     spool_->header()->flags.fetch_or(trace::kSpoolOrphaned, std::memory_order_release);
   }
-  ++recording_;
-  retire_threads();
-  dropping_.store(false, std::memory_order_relaxed);
-  asked_for_exit_.store(false, std::memory_order_relaxed);
-  asking_.store(false, std::memory_order_relaxed);
-  live_threads_.store(0, std::memory_order_relaxed);
-  said_full_ = false;
+  leave_recording();
   parent_spool_ = spool_;
   // Blocks older than this recording are unknown to it, even if an earlier one had them.
   asleep_since_ns_ = first_asleep_ns_ != 0 ? first_asleep_ns_ : spool_->header()->start_monotonic_ns;

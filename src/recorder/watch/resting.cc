@@ -82,35 +82,6 @@ void Recorder::give_up_watch() {
   if (resting_spool_.exchange(nullptr, std::memory_order_acq_rel) != nullptr) watch.stop(trace::WatchStop::Recorded);
 }
 
-// The exact recording's rows, modules and strings begin with the watch's: those that were added are copied behind them.
-bool Recorder::return_tables(Spool& rested) const {
-  const trace::SpoolHeader& from_header = *spool_->header();
-  trace::SpoolHeader& header = *rested.header();
-  const std::uint32_t rows = from_header.row_count.load(std::memory_order_acquire);
-  const std::uint32_t modules = from_header.module_count.load(std::memory_order_acquire);
-  const std::uint32_t strings = from_header.string_bytes.load(std::memory_order_acquire);
-  const std::uint32_t rows_before = header.row_count.load(std::memory_order_relaxed);
-  const std::uint32_t modules_before = header.module_count.load(std::memory_order_relaxed);
-  const std::uint32_t strings_before = header.string_bytes.load(std::memory_order_relaxed);
-  using Region = Tables::Region;
-  if (rows < rows_before || modules < modules_before || strings < strings_before ||
-      !rested.ensure(Region::Strings, strings) ||
-      !rested.ensure(Region::Modules, modules * sizeof(trace::ModuleEntry)) ||
-      !rested.ensure(Region::Rows, rows * sizeof(trace::Row))) {
-    return false;
-  }
-  const Tables from = spool_->tables();
-  const Tables to = rested.tables();
-  std::memcpy(to.strings + strings_before, from.strings + strings_before, strings - strings_before);
-  std::memcpy(to.modules + modules_before, from.modules + modules_before,
-              (modules - modules_before) * sizeof(trace::ModuleEntry));
-  std::memcpy(to.rows + rows_before, from.rows + rows_before, (rows - rows_before) * sizeof(trace::Row));
-  header.string_bytes.store(strings, std::memory_order_release);
-  header.module_count.store(modules, std::memory_order_release);
-  header.row_count.store(rows, std::memory_order_release);
-  return true;
-}
-
 bool Recorder::resume_watch() {
   Phase recording = Phase::Recording;
   if (!phase_.compare_exchange_strong(recording, Phase::Starting, std::memory_order_acq_rel)) return false;
@@ -128,16 +99,13 @@ bool Recorder::resume_watch() {
   if (!is_quiet() || !lock_.lock()) return go_back();
   lock_.unlock();
   restart_since_ns_ = 0;
-  if (watch.stopped() != trace::WatchStop::Resting || !return_tables(*rested)) {
+  // The exact recording's tables began as a copy of the watch's.
+  if (watch.stopped() != trace::WatchStop::Resting || !copy_tables(*spool_, *rested)) {
     give_up_watch();
     return go_back();
   }
   *wiped_page_ = 0;  // events are lost until it is written again; the ends of samples are noted meanwhile
-  ++recording_;
-  retire_threads();
-  live_threads_.store(0, std::memory_order_relaxed);
-  dropping_.store(false, std::memory_order_relaxed);
-  said_full_ = false;
+  leave_recording();
   contents_.store(false, std::memory_order_release);
   spool_ = rested;
   launched_ = free_stacks_ = wants_contents_ = false;
