@@ -235,6 +235,7 @@ def run(
     snapshot_signal: int,  # number; 0: none
     max_segment_bytes: int,  # 0: one file
     keep_segments: int,  # 0: all
+    interrupted: Callable[[], bool],  # SIGINT came before the core handled signals
     allocators: bytes = b"",  # struct AllocatorTable
     progress: Callable[[int, int, int, int], None] | None,
 ) -> Outcome: ...
@@ -251,6 +252,7 @@ def attach(
     summarize: bool,
     max_segment_bytes: int,
     keep_segments: int,
+    interrupted: Callable[[], bool],
     seconds: float,  # 0: until it ends, or a signal comes
 ) -> Outcome: ...
 def open(  # outcome: of the recording that this process has just made; its tables aren't read again

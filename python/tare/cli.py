@@ -8,6 +8,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tare import interrupt
 from tare.commands import GROUPS, PREFIXES, VERBS, module_of
 from tare.errors import USAGE, TareError, did_you_mean
 from tare.progress import shown_by
@@ -44,6 +45,8 @@ CANNOT_RUN = 125  # as env, nice and timeout: the program wasn't started
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        interrupt.remember()
     _open_missing_streams()
     with printable_streams(), shown_by(TerminalDisplay()):
         return _status(arguments, argv is None)

@@ -117,11 +117,23 @@ core::TakeSnapshots snapshots_of(bool taken, bool contents_recorded) {
   return contents_recorded ? core::TakeSnapshots::NearPeaksAndExit : core::TakeSnapshots::PeaksAndExit;
 }
 
+// A SIGINT that Python hasn't acted on yet raises its exception in the call: a launcher would never see it, and record on.
+std::function<bool()> asking(const std::function<bool()>& interrupted) {
+  return [&interrupted] {
+    nb::gil_scoped_acquire held;
+    try {
+      return interrupted();
+    } catch (const nb::python_error&) {
+      return true;
+    }
+  };
+}
+
 core::LaunchOutcome run(
     std::vector<std::string> command, std::string output, std::string recorder_library, std::uint64_t sample_bytes,
     bool wait_for_all, bool record_environment, bool record_free_stacks, bool record_contents, bool take_snapshots,
     bool summarize, bool start_paused, int snapshot_signal, std::uint64_t max_segment_bytes,
-    std::uint32_t keep_segments, const nb::bytes& allocators,
+    std::uint32_t keep_segments, const std::function<bool()>& interrupted, const nb::bytes& allocators,
     const std::function<void(std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t)>& progress) {
   core::LaunchOptions options;
   options.command = std::move(command);
@@ -137,6 +149,7 @@ core::LaunchOutcome run(
   options.asleep = start_paused ? core::StartAsleep::Yes : core::StartAsleep::No;
   options.snapshot_signal = snapshot_signal;
   options.segments = {max_segment_bytes, keep_segments};
+  options.interrupted = asking(interrupted);
   options.allocators.assign(allocators.c_str(), allocators.size());
   core::ProgressCallback report;
   if (progress) {
@@ -155,7 +168,7 @@ core::LaunchOutcome run(
 core::LaunchOutcome attach(int pid, std::string program, std::string output, std::string recorder_library,
                            std::uint64_t sample_bytes, bool record_free_stacks, bool record_contents,
                            bool take_snapshots, bool summarize, std::uint64_t max_segment_bytes,
-                           std::uint32_t keep_segments, double seconds) {
+                           std::uint32_t keep_segments, const std::function<bool()>& interrupted, double seconds) {
   core::AttachOptions options;
   options.pid = pid;
   options.program = std::move(program);
@@ -168,6 +181,7 @@ core::LaunchOutcome attach(int pid, std::string program, std::string output, std
   options.launch.snapshots = snapshots_of(take_snapshots, record_contents);
   options.launch.summarize = summarize ? core::Summarize::WhileRecording : core::Summarize::No;
   options.launch.segments = {max_segment_bytes, keep_segments};
+  options.launch.interrupted = asking(interrupted);
   auto outcome = [&] {
     nb::gil_scoped_release released;
     return core::attach(options);
@@ -292,11 +306,11 @@ void bind_launch(nb::module_& module) {
              nb::arg("sample_bytes"), nb::arg("wait_for_all"), nb::arg("record_environment"),
              nb::arg("record_free_stacks"), nb::arg("record_contents"), nb::arg("take_snapshots"), nb::arg("summarize"),
              nb::arg("start_paused"), nb::arg("snapshot_signal"), nb::arg("max_segment_bytes"),
-             nb::arg("keep_segments"), nb::arg("allocators") = nb::bytes("", 0), nb::arg("progress").none());
+             nb::arg("keep_segments"), nb::arg("interrupted"), nb::arg("allocators") = nb::bytes("", 0), nb::arg("progress").none());
   module.def("attach", attach, nb::arg("pid"), nb::kw_only(), nb::arg("program"), nb::arg("output"),
              nb::arg("recorder_library"), nb::arg("sample_bytes"), nb::arg("record_free_stacks"),
              nb::arg("record_contents"), nb::arg("take_snapshots"), nb::arg("summarize"), nb::arg("max_segment_bytes"),
-             nb::arg("keep_segments"), nb::arg("seconds"));
+             nb::arg("keep_segments"), nb::arg("interrupted"), nb::arg("seconds"));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _attach(pid: int, options: argparse.Namespace) -> int:
-    from tare import _core
+    from tare import _core, interrupt
     from tare.commands import run as run_command
     from tare.installation import recorder_library
     from tare.live import launcher_requests
@@ -91,6 +91,7 @@ def _attach(pid: int, options: argparse.Namespace) -> int:
         summarize=not options.quiet,
         max_segment_bytes=max_segment_bytes,
         keep_segments=keep_segments,
+        interrupted=interrupt.came,
         seconds=options.seconds,
     )
     if root := _core.other_root(pid):

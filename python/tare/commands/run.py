@@ -13,7 +13,7 @@ from tare.text.printable import say
 if TYPE_CHECKING:
     import argparse
 
-    from tare import _core
+    from tare import _core, interrupt
     from tare.reports import run_summary
 
 SYNOPSIS = "tare run [-o FILE] [options] -- CMD [ARG ...]"
@@ -155,6 +155,7 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
         snapshot_signal=_signal_number(options.snapshot_signal),
         max_segment_bytes=max_segment_bytes,
         keep_segments=keep_segments,
+        interrupted=interrupt.came,
         allocators=_allocator_table(options.allocators),
         progress=None,
     )

@@ -28,7 +28,9 @@ class Launch {
         directory_(std::move(directory)),
         signals_(directory_.control(), options.snapshot_signal),
         facts_{options.recorder_library, directory_.path_in_program()},
-        desk_(directory_, facts_, [this](pid_t pid) { return image_of(pid); }) {}
+        desk_(directory_, facts_, [this](pid_t pid) { return image_of(pid); }) {
+    if (options.interrupted && options.interrupted()) signals_.take_earlier_interrupt();
+  }
 
   Status start(const Executable& executable);
   // In place of start(): a process that runs already.

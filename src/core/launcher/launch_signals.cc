@@ -88,6 +88,8 @@ LaunchSignals::~LaunchSignals() {
   g_control = nullptr;
 }
 
+void LaunchSignals::take_earlier_interrupt() { g_early_signal = SIGINT; }
+
 void LaunchSignals::forward_to(pid_t child) {
   g_child = child;
   if (const int signal = g_early_signal.exchange(0); signal != 0) ::kill(child, signal);

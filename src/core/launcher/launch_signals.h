@@ -20,6 +20,8 @@ class LaunchSignals {
   LaunchSignals(const LaunchSignals&) = delete;
   LaunchSignals& operator=(const LaunchSignals&) = delete;
 
+  // A SIGINT that the handler before this one took, and that counts as if it came now.
+  void take_earlier_interrupt();
   // Signals meant for the command go to this process from now on; those that came before go there at once.
   void forward_to(pid_t child);
   // The command is gone: the next SIGINT or SIGTERM means the launcher.

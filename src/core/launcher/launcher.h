@@ -40,6 +40,7 @@ struct LaunchOptions {
   std::optional<std::uint64_t> sample_seed;
   SegmentLimits segments;         // of each trace
   std::string allocators;         // a trace::AllocatorTable for the recorders; empty: none
+  std::function<bool()> interrupted;  // called once when signals are handled here: SIGINT came earlier; empty: it didn't
   std::uint64_t spool_bytes = 0;  // memory-backed buffer a process may take; 0: kDefaultLaunchedChunks
 };
 
