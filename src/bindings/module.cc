@@ -117,7 +117,7 @@ core::TakeSnapshots snapshots_of(bool taken, bool contents_recorded) {
   return contents_recorded ? core::TakeSnapshots::NearPeaksAndExit : core::TakeSnapshots::PeaksAndExit;
 }
 
-// A SIGINT that Python hasn't acted on yet raises its exception in the call: a launcher would never see it, and record on.
+// A SIGINT that Python hasn't acted on yet raises its exception in this call. The launcher would never see it.
 std::function<bool()> asking(const std::function<bool()>& interrupted) {
   return [&interrupted] {
     nb::gil_scoped_acquire held;
@@ -306,7 +306,8 @@ void bind_launch(nb::module_& module) {
              nb::arg("sample_bytes"), nb::arg("wait_for_all"), nb::arg("record_environment"),
              nb::arg("record_free_stacks"), nb::arg("record_contents"), nb::arg("take_snapshots"), nb::arg("summarize"),
              nb::arg("start_paused"), nb::arg("snapshot_signal"), nb::arg("max_segment_bytes"),
-             nb::arg("keep_segments"), nb::arg("interrupted"), nb::arg("allocators") = nb::bytes("", 0), nb::arg("progress").none());
+             nb::arg("keep_segments"), nb::arg("interrupted"), nb::arg("allocators") = nb::bytes("", 0),
+             nb::arg("progress").none());
   module.def("attach", attach, nb::arg("pid"), nb::kw_only(), nb::arg("program"), nb::arg("output"),
              nb::arg("recorder_library"), nb::arg("sample_bytes"), nb::arg("record_free_stacks"),
              nb::arg("record_contents"), nb::arg("take_snapshots"), nb::arg("summarize"), nb::arg("max_segment_bytes"),

@@ -38,10 +38,10 @@ struct LaunchOptions {
   Summarize summarize = Summarize::WhileRecording;
   std::uint64_t sample_bytes = 0;  // 0: every allocation
   std::optional<std::uint64_t> sample_seed;
-  SegmentLimits segments;         // of each trace
-  std::string allocators;         // a trace::AllocatorTable for the recorders; empty: none
-  std::function<bool()> interrupted;  // called once when signals are handled here: SIGINT came earlier; empty: it didn't
-  std::uint64_t spool_bytes = 0;  // memory-backed buffer a process may take; 0: kDefaultLaunchedChunks
+  SegmentLimits segments;             // of each trace
+  std::string allocators;             // a trace::AllocatorTable for the recorders; empty: none
+  std::function<bool()> interrupted;  // asked once signals are handled; true: SIGINT came earlier
+  std::uint64_t spool_bytes = 0;      // memory-backed buffer a process may take; 0: kDefaultLaunchedChunks
 };
 
 struct LaunchProgress {
