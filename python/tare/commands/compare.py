@@ -149,7 +149,7 @@ def ratio_of(metric: str, unit: str, before: list[float], after: list[float]) ->
 
 def malloc_calls(command: list[str]) -> int | None:
     """Successful allocations of one recorded run, all of its processes together; none where it can't be recorded."""
-    from tare import _core
+    from tare import _core, interrupt
     from tare.analysis.recording import Recording
     from tare.installation import recorder_library
     from tare.source.core_source import CoreSource
@@ -176,6 +176,7 @@ def malloc_calls(command: list[str]) -> int | None:
                 snapshot_signal=0,
                 max_segment_bytes=0,
                 keep_segments=0,
+                interrupted=interrupt.came,
                 progress=None,
             )
         except TareError:
