@@ -42,7 +42,6 @@ std::string python_text(std::uint32_t word) {
 
 using trace::index;
 
-std::int64_t whole(std::uint64_t value) { return to_column(value); }
 std::int64_t from_q(std::uint64_t value_q) { return static_cast<std::int64_t>(value_q >> kFractionBits); }
 
 // One tick is so many nanoseconds, on average over the recording.
@@ -77,7 +76,7 @@ Table chains_table(const ReplayEngine& engine) {
   for (const ChainRow& row : engine.chains().rows()) {
     table.add(stack_id, std::int64_t{index(row.stack)});
     table.add(kind, std::string_view(row.kind == GrowthKind::Realloc ? "realloc" : "malloc-copy-free"));
-    table.add(max_requested_bytes, whole(row.max_requested_bytes));
+    table.add(max_requested_bytes, to_column(row.max_requested_bytes));
     for (const Sum& sum : sums) table.add(sum.id, row.*sum.member);
   }
   return table.take();
@@ -103,14 +102,14 @@ Table mappings_table(const ReplayEngine& engine, double tick_ns) {
       if (found != engine.at_reading()->use.mapped.end()) mapped = found->second;
     }
     table.add(stack_id, std::int64_t{stack});
-    table.add(maps, whole(sum.maps));
-    table.add(mapped_bytes, whole(sum.mapped_bytes));
-    table.add(unmapped_bytes, whole(sum.unmapped_bytes));
+    table.add(maps, to_column(sum.maps));
+    table.add(mapped_bytes, to_column(sum.mapped_bytes));
+    table.add(unmapped_bytes, to_column(sum.unmapped_bytes));
     table.add(unmapped_byte_ns, sum.unmapped_byte_ticks * tick_ns);
     table.add(most_bytes, static_cast<double>(sum.peak_bytes));
-    table.add(end_bytes, whole(sum.bytes));
-    table.add(accessible_bytes, whole(mapped.accessible_bytes));
-    table.add(resident_bytes, whole(mapped.resident_bytes));
+    table.add(end_bytes, to_column(sum.bytes));
+    table.add(accessible_bytes, to_column(mapped.accessible_bytes));
+    table.add(resident_bytes, to_column(mapped.resident_bytes));
   }
   return table.take();
 }
@@ -130,14 +129,14 @@ Table failed_requests_table(const ReplayEngine& engine, const trace::Clock& cloc
   for (const auto& [key, sum] : engine.failed_requests().sums()) {
     table.add(stack_id, std::int64_t{key.first});
     table.add_code(api, static_cast<std::int32_t>(key.second));
-    table.add(requests, whole(sum.requests));
-    table.add(min_requested_bytes, whole(sum.min_bytes));
-    table.add(max_requested_bytes, whole(sum.max_bytes));
-    table.add(first_ns, whole(clock.ns(sum.first_stamp)));
-    table.add(last_ns, whole(clock.ns(sum.last_stamp)));
-    table.add(last_requested_bytes, whole(sum.last_bytes));
+    table.add(requests, to_column(sum.requests));
+    table.add(min_requested_bytes, to_column(sum.min_bytes));
+    table.add(max_requested_bytes, to_column(sum.max_bytes));
+    table.add(first_ns, to_column(clock.ns(sum.first_stamp)));
+    table.add(last_ns, to_column(clock.ns(sum.last_stamp)));
+    table.add(last_requested_bytes, to_column(sum.last_bytes));
     table.add(last_thread, std::int64_t{sum.last_thread});
-    table.add(last_number, whole(sum.last_number));
+    table.add(last_number, to_column(sum.last_number));
   }
   return table.take();
 }
@@ -156,15 +155,15 @@ Table timeline_table(const ReplayEngine& engine, const trace::Clock& clock) {
   std::uint64_t allocs = 0;
   std::uint64_t frees = 0;
   for (const TimelineRow& row : engine.timeline().rows()) {
-    table.add(time_ns, whole(clock.ns(row.last_stamp)));
+    table.add(time_ns, to_column(clock.ns(row.last_stamp)));
     table.add(requested_bytes, from_q(row.requested_q));
     table.add(usable_bytes, from_q(row.usable_q));
     table.add(gross_bytes, from_q(row.gross_q));
     table.add(max_gross_bytes, from_q(row.max_gross_q));
     table.add(blocks, from_q(row.blocks_q));
-    table.add(alloc_events, whole(row.alloc_events - allocs));
-    table.add(free_events, whole(row.free_events - frees));
-    table.add(mapped_bytes, whole(row.mapped_bytes));
+    table.add(alloc_events, to_column(row.alloc_events - allocs));
+    table.add(free_events, to_column(row.free_events - frees));
+    table.add(mapped_bytes, to_column(row.mapped_bytes));
     allocs = row.alloc_events;
     frees = row.free_events;
   }
@@ -228,7 +227,7 @@ class ProcessRow {
 // Of a recording in one file they are null.
 void segment_columns(const std::optional<trace::Segment>& segment, ProcessRow& row) {
   const auto number = [&](const char* name, std::uint64_t value) {
-    row.number(name, segment ? std::optional(whole(value)) : std::nullopt);
+    row.number(name, segment ? std::optional(to_column(value)) : std::nullopt);
   };
   const trace::SegmentSums before = segment ? segment->before : trace::SegmentSums{};
   number("segment", segment ? segment->number : 0);
@@ -254,7 +253,7 @@ void reading_columns(const ReplayEngine& engine, const trace::ProcessInfo& info,
   const trace::MemoryReading reading = known ? *info.reading : trace::MemoryReading{};
   const ReplayEngine::AtReading owners = known ? *engine.at_reading() : ReplayEngine::AtReading{};
   const auto number = [&](const char* name, std::uint64_t value) {
-    row.number(name, known ? std::optional(whole(value)) : std::nullopt);
+    row.number(name, known ? std::optional(to_column(value)) : std::nullopt);
   };
   number("rss_read_ns", known ? clock.ns(reading.stamp) : 0);
   number("rss_gross_bytes", owners.gross_bytes);
@@ -288,46 +287,46 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.text("allocator", name_of(info.allocator));
   row.text("allocator_path", info.allocator_path);
   row.number("page_bytes", std::int64_t{info.page_bytes});
-  row.number("start_realtime_ns", whole(info.start_realtime_ns));
+  row.number("start_realtime_ns", to_column(info.start_realtime_ns));
   std::uint64_t end_stamp = engine.last_stamp();
   if (!clock_pairs.empty() && clock_pairs.back().stamp > end_stamp) end_stamp = clock_pairs.back().stamp;
-  row.number("duration_ns", whole(clock.ns(end_stamp)));
+  row.number("duration_ns", to_column(clock.ns(end_stamp)));
   row.number("complete", std::int64_t{info.ended_in_order ? 1 : 0});
   row.number("replaced_by_exec", std::int64_t{info.replaced_by_exec ? 1 : 0});
   row.number("launcher_died", std::int64_t{info.launcher_died ? 1 : 0});
   row.number("wait_status", info.wait_status ? std::optional<std::int64_t>(*info.wait_status) : std::nullopt);
   row.number("peak_rss_bytes",
-             info.peak_rss_bytes ? std::optional<std::int64_t>(whole(info.peak_rss_bytes)) : std::nullopt);
+             info.peak_rss_bytes ? std::optional<std::int64_t>(to_column(info.peak_rss_bytes)) : std::nullopt);
   row.number("earlier_peak_rss_bytes",
-             info.earlier_peak_bytes ? std::optional<std::int64_t>(whole(info.earlier_peak_bytes)) : std::nullopt);
-  row.number("spool_bytes", info.spool_bytes ? std::optional<std::int64_t>(whole(info.spool_bytes)) : std::nullopt);
+             info.earlier_peak_bytes ? std::optional<std::int64_t>(to_column(info.earlier_peak_bytes)) : std::nullopt);
+  row.number("spool_bytes", info.spool_bytes ? std::optional<std::int64_t>(to_column(info.spool_bytes)) : std::nullopt);
   row.known_text("imported_from", info.imported_from);
   row.known_text("missing_facts", info.missing_facts);
-  row.number("sample_bytes", whole(info.sample_bytes));
-  row.number("paused_ns", info.asleep_ns ? std::optional<std::int64_t>(whole(*info.asleep_ns)) : std::nullopt);
+  row.number("sample_bytes", to_column(info.sample_bytes));
+  row.number("paused_ns", info.asleep_ns ? std::optional<std::int64_t>(to_column(*info.asleep_ns)) : std::nullopt);
   row.number("contents_recorded", std::int64_t{info.contents_recorded ? 1 : 0});
   row.number("contents_at_exit", std::int64_t{engine.has_exit_contents() ? 1 : 0});
-  row.number("events", whole(counts.alloc_events + counts.free_events + counts.realloc_events));
-  row.number("alloc_events", whole(counts.alloc_events));
-  row.number("free_events", whole(counts.free_events));
-  row.number("realloc_events", whole(counts.realloc_events));
-  row.number("map_events", whole(engine.map_events()));
-  row.number("impossible_events", whole(counts.impossible_events));
-  row.number("dropped_events", whole(std::max(counts.dropped_events, info.dropped_events)));
-  row.number("unmatched_after_drops", whole(counts.unmatched_after_drops));
-  row.number("pre_existing_frees", whole(counts.pre_existing_frees));
-  row.number("truncated_stacks", whole(info.truncated_stacks));
-  row.number("unwind_failures", whole(info.unwind_failures));
-  row.number("folded_stacks", whole(info.folded.cut_stacks + info.folded.no_stacks));
-  row.number("rounded_sizes", whole(info.folded.sizes));
-  row.number("rounding_bytes", whole(info.folded.rounding_bytes));
-  row.number("nested_events", whole(info.nested_events));
+  row.number("events", to_column(counts.alloc_events + counts.free_events + counts.realloc_events));
+  row.number("alloc_events", to_column(counts.alloc_events));
+  row.number("free_events", to_column(counts.free_events));
+  row.number("realloc_events", to_column(counts.realloc_events));
+  row.number("map_events", to_column(engine.map_events()));
+  row.number("impossible_events", to_column(counts.impossible_events));
+  row.number("dropped_events", to_column(std::max(counts.dropped_events, info.dropped_events)));
+  row.number("unmatched_after_drops", to_column(counts.unmatched_after_drops));
+  row.number("pre_existing_frees", to_column(counts.pre_existing_frees));
+  row.number("truncated_stacks", to_column(info.truncated_stacks));
+  row.number("unwind_failures", to_column(info.unwind_failures));
+  row.number("folded_stacks", to_column(info.folded.cut_stacks + info.folded.no_stacks));
+  row.number("rounded_sizes", to_column(info.folded.sizes));
+  row.number("rounding_bytes", to_column(info.folded.rounding_bytes));
+  row.number("nested_events", to_column(info.nested_events));
   row.known_text("python", python_text(info.python));
-  row.number("threads", whole(engine.threads()));
+  row.number("threads", to_column(engine.threads()));
   row.number("snapshots", std::int64_t{info.moments});
   row.number("inherited_blocks", totals.inherited.blocks());
   row.number("inherited_usable_bytes", totals.inherited.usable_bytes());
-  row.number("peak_time_ns", whole(clock.ns(engine.peak_stamp())));
+  row.number("peak_time_ns", to_column(clock.ns(engine.peak_stamp())));
   row.number("peak_after_allocations",
              info.sample_bytes != 0 ? std::nullopt : std::optional<std::int64_t>(engine.peak_births()));
   row.mode("peak", totals.peak);
@@ -340,8 +339,8 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   }
   segment_columns(info.segment, row);
   reading_columns(engine, info, clock, row);
-  row.number("mapped_peak_bytes", whole(engine.mappings().peak_bytes()));
-  row.number("mapped_end_bytes", whole(engine.mappings().bytes()));
+  row.number("mapped_peak_bytes", to_column(engine.mappings().peak_bytes()));
+  row.number("mapped_end_bytes", to_column(engine.mappings().bytes()));
   return row.take();
 }
 

@@ -11,8 +11,6 @@ namespace {
 
 using trace::index;
 
-std::int64_t whole(std::uint64_t value) { return to_column(value); }
-
 class SiteSizes {
  public:
   SiteSizes(const ReplayEngine& engine, const trace::ProcessInfo& info, double ns_per_tick, Totals& totals)
@@ -155,20 +153,20 @@ class SiteSizes {
     table_.add(stack_id_, std::int64_t{index(row.stack)});
     table_.add_code(api_, row.api);
     table_.add(align_bytes_, row.align_log2 == 0 ? std::int64_t{0} : std::int64_t{1} << (row.align_log2 & 63));
-    table_.add(requested_bytes_, whole(row.requested_bytes));
-    table_.add(usable_bytes_, whole(row.usable_bytes));
-    table_.add(header_bytes_, whole(row.header_bytes));
+    table_.add(requested_bytes_, to_column(row.requested_bytes));
+    table_.add(usable_bytes_, to_column(row.usable_bytes));
+    table_.add(header_bytes_, to_column(row.header_bytes));
     table_.add(weight_, row.weight);
-    table_.add(total_blocks_, whole(blocks(Total)));
-    table_.add(peak_blocks_, whole(blocks(Peak)));
-    table_.add(end_blocks_, whole(blocks(End)));
+    table_.add(total_blocks_, to_column(blocks(Total)));
+    table_.add(peak_blocks_, to_column(blocks(Peak)));
+    table_.add(end_blocks_, to_column(blocks(End)));
     if (totals_.has_at) {
-      table_.add(at_blocks_, whole(blocks(At)));
+      table_.add(at_blocks_, to_column(blocks(At)));
     } else {
       table_.add_null(at_blocks_);
     }
     table_.add(inherited_, row.inherited);
-    for (std::size_t age = 0; age < kAgeClasses; ++age) table_.add(freed_[age], whole(row.ended[age]));
+    for (std::size_t age = 0; age < kAgeClasses; ++age) table_.add(freed_[age], to_column(row.ended[age]));
     const double lifetime = static_cast<double>(row.age_sum) * ns_per_age_;
     const auto gross = static_cast<double>(row.usable_bytes + row.header_bytes);
     table_.add(lifetime_ns_, lifetime);

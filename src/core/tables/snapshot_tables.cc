@@ -14,11 +14,9 @@ namespace {
 
 using trace::Observation;
 
-std::int64_t whole(std::uint64_t value) { return to_column(value); }
-
-std::optional<std::int64_t> whole(const std::optional<std::uint64_t>& value) {
+std::optional<std::int64_t> optional_column(const std::optional<std::uint64_t>& value) {
   if (!value) return std::nullopt;
-  return whole(*value);
+  return to_column(*value);
 }
 
 constexpr std::int32_t kSuppressed = 3;  // of column `reachable`
@@ -78,25 +76,25 @@ class SnapshotRows {
     snapshots_.add(m_snapshot_, number_);
     snapshots_.add_code(m_kind_, static_cast<std::int32_t>(moment.kind));
     snapshots_.add(m_name_, std::string_view(moment.name));
-    snapshots_.add(m_time_, whole(clock_.ns(moment.stamp)));
+    snapshots_.add(m_time_, to_column(clock_.ns(moment.stamp)));
     snapshots_.add(m_blocks_, std::int64_t{std::llround(known)});
     snapshots_.add(m_gross_, std::int64_t{std::llround(gross)});
-    snapshots_.add(m_root_bytes_, whole(moment.root_bytes));
-    snapshots_.add(m_unread_, whole(moment.unread_bytes));
-    snapshots_.add(m_frozen_, whole(moment.frozen_ns));
-    snapshots_.add(m_cost_, whole(moment.cost_ns));
+    snapshots_.add(m_root_bytes_, to_column(moment.root_bytes));
+    snapshots_.add(m_unread_, to_column(moment.unread_bytes));
+    snapshots_.add(m_frozen_, to_column(moment.frozen_ns));
+    snapshots_.add(m_cost_, to_column(moment.cost_ns));
     if (moment.memory.empty()) {
       snapshots_.add_null(m_absent_);
     } else {
-      snapshots_.add(m_absent_, whole(moment.absent_bytes));
+      snapshots_.add(m_absent_, to_column(moment.absent_bytes));
     }
     for (const trace::MemoryPart& part : moment.memory) {
       memory_.add(r_snapshot_, number_);
       memory_.add_code(r_kind_, static_cast<std::int32_t>(part.kind) - 1);
       memory_.add(r_name_, std::string_view(part.name));
-      memory_.add(r_mapped_, whole(part.mapped_bytes));
-      memory_.add(r_resident_, whole(part.resident_bytes));
-      memory_.add(r_touched_, moment.touches_known ? std::optional(whole(part.touched_bytes)) : std::nullopt);
+      memory_.add(r_mapped_, to_column(part.mapped_bytes));
+      memory_.add(r_resident_, to_column(part.resident_bytes));
+      memory_.add(r_touched_, moment.touches_known ? std::optional(to_column(part.touched_bytes)) : std::nullopt);
     }
   }
 
@@ -123,12 +121,12 @@ class SnapshotRows {
     const bool marked = block.reach != trace::Reach::Unknown;
     const std::uint64_t now = clock_.ns(moment.stamp);
     blocks_.add(b_snapshot_, number_);
-    blocks_.add(b_address_, whole(block.address));
+    blocks_.add(b_address_, to_column(block.address));
     blocks_.add(b_shape_, std::int64_t{found.id});
     blocks_.add(b_stack_, std::int64_t{trace::index(shape.stack)});
-    blocks_.add(b_requested_, whole(shape.requested_bytes));
-    blocks_.add(b_usable_, whole(shape.usable_bytes));
-    blocks_.add(b_header_, whole(header_bytes(info_.allocator, shape)));
+    blocks_.add(b_requested_, to_column(shape.requested_bytes));
+    blocks_.add(b_usable_, to_column(shape.usable_bytes));
+    blocks_.add(b_header_, to_column(header_bytes(info_.allocator, shape)));
     blocks_.add(b_weight_, info_.sample_bytes != 0 ? shape.weight : 1.0);
     // Two halves of a 64-bit digest would be two columns; 63 bits of it fit SQL's integers.
     blocks_.add(b_digest_,
@@ -149,12 +147,12 @@ class SnapshotRows {
     } else {
       blocks_.add_null(b_reach_);
     }
-    blocks_.add(b_root_,
-                is_leak ? std::optional<std::int64_t>(whole(moment.blocks[block.leak_root].address)) : std::nullopt);
+    blocks_.add(b_root_, is_leak ? std::optional<std::int64_t>(to_column(moment.blocks[block.leak_root].address))
+                                 : std::nullopt);
     blocks_.add(b_written_, block.unchanged_ns
-                                ? std::optional<std::int64_t>(whole(now - std::min(now, *block.unchanged_ns)))
+                                ? std::optional<std::int64_t>(to_column(now - std::min(now, *block.unchanged_ns)))
                                 : std::nullopt);
-    blocks_.add(b_high_water_, whole(block.high_water_bytes));
+    blocks_.add(b_high_water_, optional_column(block.high_water_bytes));
   }
 
   trace::StackId stack_of(const Observation& block) const {

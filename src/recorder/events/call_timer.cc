@@ -4,6 +4,7 @@
 #include <atomic>
 #include <type_traits>
 
+#include "recorder/base/address.h"
 #include "recorder/events/nested.h"
 #include "recorder/events/record.h"
 #include "recorder/hooks/real.h"
@@ -19,8 +20,6 @@ template <typename Function>
 void store(Function& place, Function function) {
   __atomic_store_n(&place, function, __ATOMIC_RELAXED);
 }
-
-std::uint64_t word(const void* block) { return reinterpret_cast<std::uint64_t>(block); }
 
 // Calls inside a hook (the recorder's own, or those of a recorded operator) belong to another event or to none.
 bool is_between_events(const Thread* thread) {

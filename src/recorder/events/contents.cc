@@ -5,6 +5,7 @@
 
 #include <sys/mman.h>
 
+#include "recorder/base/address.h"
 #include "recorder/base/syscall.h"
 #include "recorder/hooks/real.h"
 #include "recorder/unwind/own_memory.h"
@@ -21,7 +22,6 @@ using trace::ContentOrigin;
 using trace::ContentTable;
 using trace::ContentWord;
 
-constexpr std::uint64_t kPage = 4096;  // or a part of a larger one
 constexpr std::uint64_t kBatchPages = 512;
 constexpr std::uint64_t kLine = 64;
 constexpr std::uint64_t kFetchedBytes = 16 * kLine;

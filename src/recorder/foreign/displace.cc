@@ -3,14 +3,13 @@
 
 #include <cstring>
 
+#include "recorder/base/address.h"
 #include "recorder/foreign/instruction.h"
 
 namespace tare::recorder {
 namespace {
 
 constexpr std::uint8_t kEndbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-
-std::uint64_t word(const std::uint8_t* code) { return reinterpret_cast<std::uint64_t>(code); }
 
 bool put_distance(std::uint8_t* out, std::uint64_t end_address, std::uint64_t target) {
   const auto distance = static_cast<std::int64_t>(target - end_address);

@@ -5,13 +5,13 @@
 
 #include <cstring>
 
+#include "recorder/base/address.h"
 #include "recorder/base/syscall.h"
 #include "recorder/foreign/displace.h"
 
 namespace tare::recorder {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kAreaBytes = 4 * kPage;
 constexpr std::uint64_t kSearchStep = 1 << 20;
 constexpr std::uint64_t kSearchReach = 1 << 30;  // half of what a jump reaches: modules have up to as much
@@ -30,7 +30,6 @@ constexpr std::size_t kMostAreas = 8;
 Area areas[kMostAreas];
 std::size_t area_count = 0;
 
-std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 std::uint8_t* bytes_at(std::uint64_t address) { return reinterpret_cast<std::uint8_t*>(address); }
 
 bool is_near(const Area& area, std::uint64_t address) {

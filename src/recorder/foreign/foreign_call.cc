@@ -1,6 +1,7 @@
 // Around a foreign allocator's call: see foreign_call.h.
 #include "recorder/foreign/foreign_call.h"
 
+#include "recorder/base/address.h"
 #include "recorder/events/contents.h"
 #include "recorder/events/failed_request.h"
 #include "recorder/hooks/real.h"
@@ -10,8 +11,6 @@ namespace tare::recorder {
 namespace {
 
 using trace::AllocApi;
-
-std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
 // The thread is inside a call of a foreign allocator while this lives. Signal handlers' calls on another stack are
 // recorded as if there were none.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "recorder/base/address.h"
 #include "recorder/base/text.h"
 #include "recorder/events/failed_request.h"
 #include "recorder/foreign/described.h"
@@ -19,8 +20,6 @@ using trace::AllocApi;
 using trace::Op;
 
 constexpr std::uint64_t kLeastAddress = 4096;  // smaller ones are no pools, whatever a description says
-
-std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
 // A frame of the thread's stack that a described call is in, as long as its return address stands there.
 struct CallFrame {
@@ -52,7 +51,7 @@ class Within {
 };
 
 // Null: this call isn't recorded, or is part of another one's event. A sample has the pools' blocks of malloc.
-Thread* ready_thread(const StartState& start) {
+Thread* pool_thread(const StartState& start) {
   if (recorder.sampling() || is_within(block_call, start)) return nullptr;
   block_call = {0, 0};
   if (TARE_LIKELY(is_ready(this_thread))) return this_thread;
@@ -66,7 +65,6 @@ void* perform_within(const StartState& start, const ForeignCall& call) {
 
 // With the terminating zero, if memory is readable that far: a description may call anything a string.
 std::uint64_t string_bytes(const char* text) {
-  constexpr std::uint64_t kPage = 4096;
   for (std::uint64_t length = 0;;) {
     if (!probe_readable(word(text) + length)) return length;
     const std::uint64_t readable = kPage - (word(text) + length) % kPage;
@@ -93,54 +91,55 @@ void end_blocks(Thread* thread, std::uint32_t number) {
 std::uint32_t find_pool(std::uint64_t pool) { return pool < kLeastAddress ? 0 : described_pools.find(pool); }
 
 // Once a process, a line about blocks that a sample lacks.
-TARE_COLD void note_sample(const PoolAllocator& allocator) {
+TARE_COLD void note_sample(const PoolAllocator& pool_allocator) {
   static std::atomic<bool> noted{false};
   if (noted.load(std::memory_order_relaxed) || noted.exchange(true, std::memory_order_relaxed)) return;
   char line[kForeignNoteBytes];
   Text text(line, sizeof line);
-  text.add(trace::kForeignNotice).add(allocator.name);
+  text.add(trace::kForeignNotice).add(pool_allocator.name);
   text.add(": with --sample, blocks of its pools aren't recorded: the sample has the pools' blocks of malloc");
   Notice notice;
   recorder.leave_notice(notice, recorder.program(), line);
 }
 
 // Once a process, a line about pools that have no number.
-TARE_COLD void note_lack_of_numbers(const PoolAllocator& allocator) {
+TARE_COLD void note_lack_of_numbers(const PoolAllocator& pool_allocator) {
   static std::atomic<bool> noted{false};
   if (noted.exchange(true, std::memory_order_relaxed)) return;
   char line[kForeignNoteBytes];
   Text text(line, sizeof line);
-  text.add(trace::kForeignNotice).add(allocator.name).add(": it has more than ").add_number(PoolTable::kMostPools);
+  text.add(trace::kForeignNotice).add(pool_allocator.name).add(": it has more than ").add_number(PoolTable::kMostPools);
   text.add(" pools at once, or its description names a wrong argument as the pool");
   Notice notice;
   recorder.leave_notice(notice, recorder.program(), line);
 }
 
 // Between enter() and leave(). 0: no number is left.
-std::uint32_t begin_pool(Thread* thread, const PoolAllocator& allocator, std::uint64_t pool, std::uint32_t parent) {
+std::uint32_t begin_pool(Thread* thread, const PoolAllocator& pool_allocator, std::uint64_t pool,
+                         std::uint32_t parent) {
   const std::uint32_t number = described_pools.add(pool, parent);
   if (number != 0)
-    write_pool_created(thread, number, allocator.name);
+    write_pool_created(thread, number, pool_allocator.name);
   else
-    note_lack_of_numbers(allocator);
+    note_lack_of_numbers(pool_allocator);
   return number;
 }
 
 // A pool that is older than the recording, or that an undescribed function made, begins with its first use.
-std::uint32_t find_or_begin(Thread* thread, const PoolAllocator& allocator, std::uint64_t pool) {
+std::uint32_t find_or_begin(Thread* thread, const PoolAllocator& pool_allocator, std::uint64_t pool) {
   const std::uint64_t key = pool < kLeastAddress ? PoolTable::kNoPool : pool;
   const std::uint32_t known = described_pools.find(key);
-  return TARE_LIKELY(known != 0) ? known : begin_pool(thread, allocator, key, 0);
+  return TARE_LIKELY(known != 0) ? known : begin_pool(thread, pool_allocator, key, 0);
 }
 
 }  // namespace
 
-void* record_block_of_pool(const StartState& start, const PoolAllocator& allocator, std::uint64_t pool,
+void* record_block_of_pool(const StartState& start, const PoolAllocator& pool_allocator, std::uint64_t pool,
                            std::uint64_t bytes, BlockSize size, const ForeignCall& call) {
-  if (TARE_UNLIKELY(recorder.sampling()) && recorder.alive()) note_sample(allocator);
-  if (ready_thread(start) == nullptr) return call.perform(call.context);
+  if (TARE_UNLIKELY(recorder.sampling()) && recorder.alive()) note_sample(pool_allocator);
+  if (pool_thread(start) == nullptr) return call.perform(call.context);
   void* const block = perform_within(start, call);
-  Thread* const thread = ready_thread(start);  // another recording may have begun
+  Thread* const thread = pool_thread(start);  // another recording may have begun
   if (thread == nullptr) return block;
   if (TARE_UNLIKELY(block == nullptr)) {
     if (size == BlockSize::Requested) record_failed_request(start, bytes, AllocApi::Malloc, 0);
@@ -148,7 +147,7 @@ void* record_block_of_pool(const StartState& start, const PoolAllocator& allocat
   }
   if (size == BlockSize::String) bytes = string_bytes(static_cast<const char*>(block));
   enter(thread, start);
-  if (const std::uint32_t number = find_or_begin(thread, allocator, pool); number != 0) {
+  if (const std::uint32_t number = find_or_begin(thread, pool_allocator, pool); number != 0) {
     described_pools.note_block(number);
     write_pool_block(thread, start, number, word(block), bytes);
   }
@@ -157,7 +156,7 @@ void* record_block_of_pool(const StartState& start, const PoolAllocator& allocat
 }
 
 void record_pool_free(const StartState& start, void* block, const ForeignCall& call) {
-  Thread* const thread = block == nullptr ? nullptr : ready_thread(start);
+  Thread* const thread = block == nullptr ? nullptr : pool_thread(start);
   if (thread != nullptr) {
     enter(thread, start);
     write_pool_note(thread, Op::PoolFree, 0, word(block));
@@ -166,10 +165,10 @@ void record_pool_free(const StartState& start, void* block, const ForeignCall& c
   perform_within(start, call);
 }
 
-void* record_pool_resize(const StartState& start, const PoolAllocator& allocator, std::uint64_t pool, void* old,
+void* record_pool_resize(const StartState& start, const PoolAllocator& pool_allocator, std::uint64_t pool, void* old,
                          std::uint64_t bytes, const ForeignCall& call) {
-  if (old == nullptr) return record_block_of_pool(start, allocator, pool, bytes, BlockSize::Requested, call);
-  Thread* thread = ready_thread(start);
+  if (old == nullptr) return record_block_of_pool(start, pool_allocator, pool, bytes, BlockSize::Requested, call);
+  Thread* thread = pool_thread(start);
   if (thread == nullptr) return call.perform(call.context);
   // With one thread nobody gets the old block's memory meanwhile, and a call that fails leaves the block as it was.
   const bool is_alone = single_threaded();
@@ -179,7 +178,7 @@ void* record_pool_resize(const StartState& start, const PoolAllocator& allocator
     leave(thread);
   }
   void* const block = perform_within(start, call);
-  thread = ready_thread(start);
+  thread = pool_thread(start);
   if (thread == nullptr) return block;
   if (block == nullptr && bytes != 0) record_failed_request(start, bytes, AllocApi::Realloc, 0);
   enter(thread, start);
@@ -192,11 +191,11 @@ void* record_pool_resize(const StartState& start, const PoolAllocator& allocator
   return block;
 }
 
-void* record_new_pool(const StartState& start, const PoolAllocator& allocator, std::uint64_t parent,
+void* record_new_pool(const StartState& start, const PoolAllocator& pool_allocator, std::uint64_t parent,
                       const ForeignCall& call) {
-  if (ready_thread(start) == nullptr) return call.perform(call.context);
+  if (pool_thread(start) == nullptr) return call.perform(call.context);
   void* const pool = perform_within(start, call);
-  Thread* const thread = word(pool) < kLeastAddress ? nullptr : ready_thread(start);
+  Thread* const thread = word(pool) < kLeastAddress ? nullptr : pool_thread(start);
   if (thread == nullptr) return pool;
   enter(thread, start);
   // One that ended unseen, at the same address.
@@ -204,21 +203,22 @@ void* record_new_pool(const StartState& start, const PoolAllocator& allocator, s
     end_children(thread, old);
     if (described_pools.take(old, word(pool), described_pools.generation(old))) end_pool(thread, old);
   }
-  begin_pool(thread, allocator, word(pool), parent < kLeastAddress ? 0 : find_or_begin(thread, allocator, parent));
+  begin_pool(thread, pool_allocator, word(pool),
+             parent < kLeastAddress ? 0 : find_or_begin(thread, pool_allocator, parent));
   leave(thread);
   return pool;
 }
 
 // Pools that are about to end may be moved out of the way.
 void record_moved_pool(const StartState& start, std::uint64_t pool, std::uint64_t parent, const ForeignCall& call) {
-  if (ready_thread(start) != nullptr && !is_within(end_call, start)) {
+  if (pool_thread(start) != nullptr && !is_within(end_call, start)) {
     if (const std::uint32_t number = find_pool(pool); number != 0) described_pools.move(number, find_pool(parent));
   }
   call.perform(call.context);
 }
 
 void record_end_of_pool(const StartState& start, std::uint64_t pool, PoolEnd what, const ForeignCall& call) {
-  Thread* thread = ready_thread(start);
+  Thread* thread = pool_thread(start);
   const std::uint32_t number = thread == nullptr ? 0 : find_pool(pool);
   if (number == 0) {
     call.perform(call.context);
@@ -235,7 +235,7 @@ void record_end_of_pool(const StartState& start, std::uint64_t pool, PoolEnd wha
     const Within within(end_call, start);
     call.perform(call.context);
   }
-  thread = ready_thread(start);
+  thread = pool_thread(start);
   if (thread == nullptr || described_pools.find(pool) != number || described_pools.generation(number) != generation)
     return;
   enter(thread, start);

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/base/address.h"
 #include "recorder/foreign/foreign_call.h"
 #include "recorder/unwind/definitions.h"
 #include "recorder/unwind/stack_memory.h"
@@ -182,7 +183,6 @@ void try_table(Get get, PyMemAllocatorEx* table) {
 }
 
 int search_tables(dl_phdr_info* object, std::size_t, void* argument) {
-  constexpr std::uint64_t kPage = 4096;
   const TableSearch& search = *static_cast<const TableSearch*>(argument);
   if (!object_has(*object, search.function)) return 0;
   for (int i = 0; i < object->dlpi_phnum; ++i) {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "recorder/base/address.h"
 #include "recorder/events/contents.h"
 #include "recorder/events/failed_request.h"
 #include "recorder/events/record.h"
@@ -23,8 +24,6 @@ namespace {
 using trace::AllocApi;
 using trace::FreeApi;
 using trace::MapApi;
-
-TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
 TARE_INLINE void* record_block(const StartState& start, void* block, std::size_t requested, std::size_t align,
                                AllocApi api) {

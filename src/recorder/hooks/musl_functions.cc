@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "recorder/base/address.h"
+
 namespace tare::recorder {
 namespace {
-
-constexpr std::size_t kPage = 4096;
 
 bool is_zero(const char* page) {
   for (std::size_t at = 0; at < kPage; at += sizeof(std::uint64_t)) {

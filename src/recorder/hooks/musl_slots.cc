@@ -7,12 +7,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "recorder/base/address.h"
+
 namespace tare::recorder {
 namespace {
 
 constexpr std::size_t kUnit = 16;
 constexpr std::size_t kBooksBytes = 4;
-constexpr std::size_t kPage = 4096;
 
 // In units.
 constexpr std::uint16_t kClasses[] = {1,    2,    3,    4,    5,    6,    7,    8,    9,    10,   12,   15,

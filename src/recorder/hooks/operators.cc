@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "recorder/base/address.h"
 #include "recorder/events/failed_request.h"
 #include "recorder/events/nested.h"
 #include "recorder/events/record.h"
@@ -39,8 +40,6 @@ AnyFunction real_operators[kOperators];
 const void* operators_object[kOperators];  // where each real one lies
 bool may_be_unloaded[kOperators];
 AnyFunction look_ups[kOperators];  // the first contents of each slot
-
-TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
 // An operator in malloc's own object goes straight to the heap; anyone else's may well call malloc.
 TARE_INLINE bool is_allocators_own(Operator which) { return operators_object[which] == allocator.base; }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/base/address.h"
 #include "recorder/events/record.h"
 #include "recorder/hooks/hook_names.h"
 #include "recorder/hooks/real.h"
@@ -16,8 +17,6 @@
 
 namespace tare::recorder {
 namespace {
-
-TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
 struct HookTable {
   void* (*malloc)(std::size_t);

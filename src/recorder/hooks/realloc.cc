@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "recorder/base/address.h"
 #include "recorder/events/contents.h"
 #include "recorder/events/failed_request.h"
 #include "recorder/events/nested.h"
@@ -13,8 +14,6 @@
 namespace tare::recorder {
 
 namespace {
-
-std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
 // A recorded block's contents while it's being reallocated: nothing where they aren't recorded.
 class ContentsAround {

@@ -11,6 +11,7 @@
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 
+#include "recorder/base/address.h"
 #include "recorder/recorder.h"
 #include "recorder/unwind/stack_memory.h"
 #include "trace/filters/recorder_calls.h"
@@ -51,7 +52,6 @@ Readable is_word_readable(std::uint64_t address) {
 }
 
 Readable is_readable(const void* start, std::uint64_t bytes) {
-  constexpr std::uint64_t kPage = 4096;
   const auto begin = reinterpret_cast<std::uint64_t>(start);
   if (begin + bytes < begin) return Readable::No;
   Readable all = is_word_readable(begin);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kNoLine = -1;
 
-struct Table {
+struct LineTable {
   const std::uint8_t* at;
   const std::uint8_t* end;
 
@@ -32,7 +32,7 @@ struct Table {
   }
 };
 
-std::int64_t by_line_numbers(Table table, std::int64_t line, std::int64_t instruction) {
+std::int64_t by_line_numbers(LineTable table, std::int64_t line, std::int64_t instruction) {
   std::int64_t address = 0;
   for (; table.has(2); table.at += 2) {
     address += table.at[0];
@@ -42,7 +42,7 @@ std::int64_t by_line_numbers(Table table, std::int64_t line, std::int64_t instru
   return line;
 }
 
-std::int64_t by_line_ranges(Table table, std::int64_t line, std::int64_t instruction) {
+std::int64_t by_line_ranges(LineTable table, std::int64_t line, std::int64_t instruction) {
   constexpr std::int8_t kWithoutLine = -128;
   std::int64_t end = 0;
   for (; table.has(2); table.at += 2) {
@@ -54,7 +54,7 @@ std::int64_t by_line_ranges(Table table, std::int64_t line, std::int64_t instruc
   return kNoLine;
 }
 
-std::int64_t by_locations(Table table, std::int64_t line, std::int64_t instruction) {
+std::int64_t by_locations(LineTable table, std::int64_t line, std::int64_t instruction) {
   constexpr int kUnitBytes = 2;
   std::int64_t end = 0;
   while (table.has(1)) {
@@ -86,7 +86,7 @@ std::uint32_t line_of(LineFormat format, const std::uint8_t* table, std::uint64_
                       std::int64_t instruction) {
   std::int64_t line = first_line;
   if (instruction >= 0) {
-    const Table whole{table, table + bytes};
+    const LineTable whole{table, table + bytes};
     line = format == LineFormat::LineNumbers  ? by_line_numbers(whole, first_line, instruction)
            : format == LineFormat::LineRanges ? by_line_ranges(whole, first_line, instruction)
                                               : by_locations(whole, first_line, instruction);

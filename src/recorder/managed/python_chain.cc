@@ -8,7 +8,6 @@
 namespace tare::recorder {
 namespace {
 
-constexpr std::uint64_t kTypeOffset = 8;
 constexpr std::uint8_t kFirstEntryOwner = 3;  // owners from this on are entry frames on the native stack
 constexpr std::uint64_t kTags = 7;
 

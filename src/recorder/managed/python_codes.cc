@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kFirstSlots = 256;
 constexpr std::uint64_t kMostSlots = 1 << 20;
-constexpr std::uint64_t kTypeOffset = 8, kBytesSizeOffset = 16, kBytesOffset = 32, kUnitBytes = 2;
+constexpr std::uint64_t kBytesSizeOffset = 16, kBytesOffset = 32, kUnitBytes = 2;
 
 constexpr std::uint32_t low_half(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 

@@ -17,6 +17,8 @@ enum class PythonChain : std::uint8_t {
   EntryFrames,      // 3.12 and later: an entry frame on the native stack ends those of one call
 };
 
+inline constexpr std::uint64_t kTypeOffset = 8;  // in every object
+
 struct PythonLayout {
   PythonChain chain;
   bool has_current_in_mark;     // 3.11, 3.12: the innermost frame is a member of the thread's CFrame

@@ -8,7 +8,7 @@
 namespace tare::recorder {
 namespace {
 
-constexpr std::uint64_t kTypeOffset = 8, kLengthOffset = 16, kStateOffset = 32;
+constexpr std::uint64_t kLengthOffset = 16, kStateOffset = 32;
 constexpr std::uint64_t kMostCharacters = 1 << 20;
 
 struct Characters {

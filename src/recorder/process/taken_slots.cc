@@ -15,6 +15,7 @@
 
 #include <sys/mman.h>
 
+#include "recorder/base/address.h"
 #include "recorder/base/syscall.h"
 #include "recorder/foreign/python.h"
 #include "recorder/hooks/operators.h"
@@ -26,8 +27,6 @@
 
 namespace tare::recorder {
 namespace {
-
-constexpr std::uint64_t kPage = 4096;
 
 constexpr const char* kNames[] = {
 #define TARE_HOOK(result, name, parameters) #name,

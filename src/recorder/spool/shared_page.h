@@ -9,6 +9,8 @@
 
 #include "recorder/base/syscall.h"
 
+#include "recorder/base/address.h"
+
 namespace tare::recorder {
 
 inline constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14; older headers lack the name
@@ -20,7 +22,6 @@ inline void replace_shared_page(void* page) {
 
 // False: the file has no such page any more. Zeros of this process's own are in its place.
 inline bool keep_shared_page(void* page) {
-  constexpr std::uint64_t kPage = 4096;
   if (sys::madvise(page, kPage, kPopulateWrite) != -EFAULT) return true;
   replace_shared_page(page);
   return false;

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/statfs.h>
 
+#include "recorder/base/address.h"
 #include "recorder/base/stamp.h"
 #include "recorder/base/syscall.h"
 #include "recorder/base/text.h"
@@ -19,7 +20,6 @@ namespace tare::recorder {
 
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kSegmentBytes = kSegmentChunks * trace::kChunkBytes;
 constexpr std::uint64_t kSegmentControlBytes = kSegmentChunks * sizeof(trace::ChunkControl);
 static_assert(kSegmentControlBytes == kPage);

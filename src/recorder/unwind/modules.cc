@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "recorder/base/address.h"
 #include "recorder/base/syscall.h"
 #include "recorder/managed/python_runtime.h"
 #include "recorder/unwind/libc_entries.h"
@@ -23,7 +24,6 @@ namespace {
 using trace::ModuleEntry;
 using trace::ModuleId;
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint32_t kPathBytes = 4096;
 
 struct List {
@@ -173,13 +173,13 @@ std::uint64_t print_of(const LoadedObject& object, const Image& image) {
   return fnv(kHashSeed, reinterpret_cast<const void*>(object.eh_frame_header), kSample);
 }
 
-struct Search {
+struct AddressSearch {
   std::uint64_t address;
   LoadedObject* object;
 };
 
 int visit(dl_phdr_info* info, std::size_t, void* data) {
-  auto& search = *static_cast<Search*>(data);
+  auto& search = *static_cast<AddressSearch*>(data);
   LoadedObject found;
   found.start = ~std::uint64_t{0};
   bool inside = false;
@@ -323,7 +323,7 @@ const ModuleInfo* add(LoadedObject object) {
 }  // namespace
 
 bool find_loaded_object_by_visiting(std::uint64_t address, LoadedObject& object) {
-  Search search{address, &object};
+  AddressSearch search{address, &object};
   return dl_iterate_phdr(visit, &search) == 1;
 }
 

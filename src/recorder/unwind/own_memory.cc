@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "recorder/base/address.h"
 #include "recorder/base/syscall.h"
 
 namespace tare::recorder {
@@ -14,7 +15,6 @@ namespace {
 constinit trace::OwnRanges ranges;
 constinit std::atomic<bool> unlocks{false};
 
-constexpr std::uint64_t kPage = 4096;
 // RLIMIT_DATA counts private writable memory when it's mapped, touched or not, except memory that may grow downwards as
 // stacks do. Tables that are reserved for the largest programs are mapped as such: 13 to 88 MB of the program's limit.
 // Their lowest page is a guard, so nothing grows. Smaller ones aren't worth a second mapping.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "recorder/base/address.h"
 #include "recorder/base/stamp.h"
 #include "recorder/base/syscall.h"
 #include "recorder/events/own_cost.h"
@@ -12,8 +13,6 @@
 namespace tare::recorder {
 
 namespace {
-
-constexpr std::uint64_t kPage = 4096;
 
 // Pages of private memory that were touched. One caller at a time. If the program's sandbox forbids the call, all of
 // the range counts.
