@@ -13,7 +13,7 @@ from tare.text.printable import say
 if TYPE_CHECKING:
     import argparse
 
-    from tare import _core, interrupt
+    from tare import _core
     from tare.reports import run_summary
 
 SYNOPSIS = "tare run [-o FILE] [options] -- CMD [ARG ...]"
@@ -134,7 +134,7 @@ def contents_and_snapshots(content: str, *, snapshots: bool) -> tuple[bool, bool
 
 
 def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
-    from tare import _core
+    from tare import _core, interrupt
     from tare.installation import recorder_library
     from tare.text.sizes import parse_bytes
 
