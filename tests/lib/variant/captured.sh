@@ -1,5 +1,5 @@
 #!/bin/sh
-# captured.sh PROGRAM: lets clients and services talk on a bus of their own, keeps what they say, and has PROGRAM read it.
+# captured.sh PROGRAM [ARGUMENT ...]: lets clients and services talk on a bus of their own, keeps what they say, and has PROGRAM read it.
 # To be run by dbus-run-session.
 set -eu
 folder=$(mktemp -d)
@@ -38,4 +38,4 @@ done
 sleep 0.2
 kill $monitor
 wait $monitor || true
-TARE_CAPTURED=$folder/messages "$1"
+TARE_CAPTURED=$folder/messages "$@"
