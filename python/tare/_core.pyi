@@ -160,6 +160,8 @@ class Image:
     def file_bytes(self) -> int: ...
     @property
     def earlier_segments(self) -> int: ...  # files beside it
+    @property
+    def memory_kill(self) -> tuple[str, str, int, int, int, int] | None: ...  # the fields of a watch.oom.Verdict
 
 class Outcome:
     @property
@@ -323,3 +325,6 @@ def dbus_messages(data: Buffer) -> tuple[list[dict[str, Any]], int, str]: ...
 # files of watched processes
 def watch_facts(path: str) -> dict[str, Any]: ...  # keys: src/bindings/watch.cc; bytes are usable bytes
 def watch_to_trace(path: str, out: str) -> None: ...
+
+# src/trace/model/process_info.h: yes, likely, no or unknown
+def memory_kill_certainty(of_machine: bool, direct: bool, kills: int, deaths: int) -> str: ...

@@ -29,6 +29,7 @@
 #include "core/recording/members.h"
 #include "tare/version.h"
 #include "trace/file/container.h"
+#include "trace/model/process_info.h"
 #include "trace/open/leftover_folders.h"
 #include "trace/spool/spool_layout.h"
 
@@ -280,6 +281,13 @@ void bind_tables(nb::module_& module) {
       .def("__arrow_c_stream__", table_stream, nb::arg("requested_schema") = nb::none());
 }
 
+nb::object memory_kill_of(const core::RecordedImage& image) {
+  if (!image.info.memory_kill) return nb::none();
+  const trace::MemoryKill& kill = *image.info.memory_kill;
+  return nb::make_tuple(trace::certainty_of(kill), readable(kill.group), kill.kills_before, kill.kills_after,
+                        kill.deaths, kill.limit_bytes);
+}
+
 void bind_launch(nb::module_& module) {
   nb::class_<core::RecordedImage>(module, "Image")
       .def_ro("path", &core::RecordedImage::path)
@@ -289,7 +297,10 @@ void bind_launch(nb::module_& module) {
       .def_prop_ro("pid", [](const core::RecordedImage& image) { return image.info.pid; })
       .def_ro("events", &core::RecordedImage::events)
       .def_ro("file_bytes", &core::RecordedImage::file_bytes)
-      .def_ro("earlier_segments", &core::RecordedImage::earlier_segments);
+      .def_ro("earlier_segments", &core::RecordedImage::earlier_segments)
+      .def_prop_ro("memory_kill", memory_kill_of);
+  module.def("memory_kill_certainty", trace::memory_kill_certainty, nb::arg("of_machine"), nb::arg("direct"),
+             nb::arg("kills"), nb::arg("deaths"));
   nb::class_<core::LaunchOutcome>(module, "Outcome")
       .def_ro("wait_status", &core::LaunchOutcome::wait_status)
       .def_prop_ro("short_processes",

@@ -109,8 +109,29 @@ def print_outcome(outcome: _core.Outcome, *, with_summary: bool) -> None:
         say([f"tare: ({len(outcome.warnings) - _MOST_WARNINGS} more warnings)"], sys.stderr)
     if outcome.failure:
         say([f"tare: {outcome.failure}"], sys.stderr)
+    say(_memory_kills(outcome, with_summary=with_summary), sys.stderr)
     if outcome.images and with_summary:
         _summarize(outcome)
+
+
+def _memory_kills(outcome: _core.Outcome, *, with_summary: bool) -> list[str]:
+    """A line for each process that the kernel killed for lack of memory; the summary has that of its subject."""
+    killed = [image for image in outcome.images if image.memory_kill and image.memory_kill[0] != "unknown"]
+    if not killed:
+        return []
+    from tare.reports.watched.memory_kill import sentence
+    from tare.watch.oom import Verdict
+
+    shown = _subject(outcome).path if with_summary else ""
+    lines = []
+    for image in killed:
+        if image.path != shown and image.memory_kill:
+            how = sentence(Verdict(*image.memory_kill), kind="recorded").replace("the process", "it", 1)
+            lines.append(f"tare: {image.program} (pid {image.pid}): {how}")
+    more = (
+        [f"tare: ({len(lines) - _MOST_WARNINGS} more processes were killed so)"] if len(lines) > _MOST_WARNINGS else []
+    )
+    return lines[:_MOST_WARNINGS] + more
 
 
 def _separate_lenses_from_command(options: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ from tare.reports.generated_code import generated_code
 from tare.reports.python_frames import python_frames
 from tare.reports.text_parts import nameless_files
 from tare.reports.unwind_gaps import unwind_gaps
-from tare.reports.watched import end
+from tare.reports.watched import end, memory_kill
 from tare.schema.missing import lacks_slop, words_of
 from tare.text.printable import printable_json
 
@@ -204,6 +204,7 @@ def report(
         "failed_requests": failed_requests.as_json(recording),
         "warnings": _warnings(recording),
         "watched_end": end.as_json(recording),
+        "memory_kill": memory_kill.as_json(recording),
         "snapshot": _snapshot(recording),
         "lenses_run": [lens.name for lens in recording.ledger.lenses],
         "lenses": [

@@ -13,6 +13,7 @@ from tare.naming.brief_names import brief
 from tare.reports.generated_code import generated_code
 from tare.reports.python_frames import python_frames
 from tare.reports.unwind_gaps import unwind_gaps
+from tare.reports.watched import memory_kill
 from tare.reports.watched.end import watched_end
 from tare.schema.missing import FACTS, words_of
 from tare.text.signals import signal_name
@@ -63,7 +64,9 @@ def caveats(recording: Recording) -> list[str]:
     lines.extend(f"the file has no {FACTS[word]}" for word in words_of(process["missing_facts"]))
     lines.extend(watched_end(recording))
     status = process["wait_status"]
-    if status is not None and os.WIFSIGNALED(status):
+    if killed := memory_kill.recorded_end(recording):
+        lines.append(killed)
+    elif status is not None and os.WIFSIGNALED(status):
         lines.append(
             f"the program was killed by signal {signal_name(os.WTERMSIG(status))}; all events until then are recorded"
         )

@@ -57,13 +57,20 @@ def judge(
             if now is None or now <= was or dying is None or dying.inodes.get(folder) != before.inodes.get(folder):
                 continue
         dead = max(1, deaths.get(folder, 1))
-        verdict = NO if now == was else YES if folder == group and now - was >= dead else LIKELY
+        verdict = _certainty(folder, now - was, dead, direct=folder == group)
         return Verdict(verdict, folder, was, now, dead, before.limit_bytes)
     first, last = before.system_kills, groups.system_kills()
     if first is None or last is None or last < first:
         return Verdict(UNKNOWN, limit_bytes=before.limit_bytes)
-    verdict = NO if last == first else UNKNOWN  # no process of the machine was killed, or any was
-    return Verdict(verdict, "", first, last, max(1, sum(deaths.values())), before.limit_bytes)
+    dead = max(1, sum(deaths.values()))
+    return Verdict(_certainty("", last - first, dead), "", first, last, dead, before.limit_bytes)
+
+
+def _certainty(group: str, kills: int, deaths: int, *, direct: bool = False) -> str:
+    """By the rule of the core, which holds for recordings, too."""
+    from tare import _core
+
+    return _core.memory_kill_certainty(not group, direct, kills, deaths)
 
 
 def judge_unseen(groups: Groups, before: Counters, deaths: Mapping[str, int]) -> Verdict:

@@ -88,6 +88,10 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   spool_.reset();
 }
 
+bool ImageRecording::ends_in_order() const {
+  return !spool_ || (spool_->header().flags.load(std::memory_order_acquire) & (kSpoolEnded | kSpoolReplaced)) != 0;
+}
+
 bool ImageRecording::was_replaced() const {
   if (!spool_ || process_ == 0 || (spool_->header().flags.load(std::memory_order_acquire) & kSpoolReplaced) == 0)
     return false;

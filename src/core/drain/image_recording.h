@@ -119,6 +119,8 @@ class ImageRecording {
   bool rename_parent(const std::string& parent_trace);
   bool is_member() const { return output_.is_member(); }
   bool finished() const { return !spool_; }
+  // Before finish(): its process exits in order, or becomes another program.
+  bool ends_in_order() const;
   // Its process has become another program, which didn't make a spool.
   bool was_replaced() const;
   bool unheard() const { return spool_ && spool_->unheard(); }  // its program fills chunks without waking us

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "trace/base/clock_ns.h"
 #include "trace/spool/spool_folder.h"
 
 namespace tare::core {
@@ -18,6 +19,7 @@ namespace {
 constexpr int kSpareDescriptors = 32;
 constexpr std::size_t kMostEnded = 512;  // images of which more than sums is kept
 constexpr std::size_t kMostWarnings = 1000;
+constexpr std::uint64_t kLookPeriodNs = 100'000'000;
 constexpr std::uint64_t kFewSpoolBytes = 256 << 10;  // not worth two system calls
 
 bool has_descriptor_left() {
@@ -50,6 +52,7 @@ ImageTable::ImageTable(const LaunchOptions& options, SpoolDirectory& directory, 
       names_(names),
       first_(first),
       short_traces_(directory.path(), names, first.spool_bytes),
+      kills_(MemoryGroups(), first.pid),
       resting_from_(first.descriptors / 2),
       most_watches_(first.descriptors - kSpareDescriptors) {
   processes_.emplace(first.pid, Process{.watch = ProcessWatch(first.pid, most_watches_), .retired = {}});
@@ -130,6 +133,7 @@ bool ImageTable::add(const std::string& name, std::uint32_t named_pid) {
   std::string trace_path;
   if (maker) {
     process = &enter(*maker);
+    kills_.enter(*maker);
     trace_path = names_.current(*maker);
   } else {
     const pid_t key = processes_.empty() ? -1 : std::min(processes_.begin()->first, 0) - 1;
@@ -193,6 +197,28 @@ bool ImageTable::parent_is_written(ImageRecording& child) {
   const auto parent =
       by_spool_.find(std::to_string(fork->parent_pid) + "." + std::to_string(fork->parent_image) + trace::kSpoolSuffix);
   return parent == by_spool_.end() || parent->second->has_written_until(fork->stamp);
+}
+
+void ImageTable::look_for_kills() {
+  const std::uint64_t now_ns = trace::monotonic_ns();
+  if (now_ns < next_look_ns_) return;
+  next_look_ns_ = now_ns + kLookPeriodNs;
+  kills_.look(now_ns);
+}
+
+void ImageTable::judge_kills(const std::vector<pid_t>& over) {
+  std::vector<KillLedger::Death> deaths;
+  for (const pid_t pid : over) {
+    const Process& process = processes_.at(pid);
+    const bool in_order = process.image == nullptr || process.image->ends_in_order();
+    deaths.push_back({pid, process.watch.end().seen_status, in_order});
+  }
+  kills_.judge(deaths, trace::monotonic_ns());
+  for (const pid_t pid : over) {
+    std::optional<trace::MemoryKill> kill = kills_.take(pid);
+    if (ImageRecording* const image = processes_.at(pid).image; image != nullptr)
+      image->record().info.memory_kill = std::move(kill);
+  }
 }
 
 void ImageTable::close(Process& process, const ProcessEnd& end) {

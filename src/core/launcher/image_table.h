@@ -16,6 +16,7 @@
 #include "core/drain/image_recording.h"
 #include "core/drain/output/short_traces.h"
 #include "core/drain/output/trace_names.h"
+#include "core/launcher/groups/kill_ledger.h"
 #include "core/launcher/launcher.h"
 #include "core/launcher/process_watch.h"
 #include "core/launcher/spool_directory.h"
@@ -54,6 +55,10 @@ class ImageTable {
 
   // Takes in the spools that appeared since the last call. False: there were none.
   bool find();
+  // Looks for kills for lack of memory, at most ten times a second: while all processes live ...
+  void look_for_kills();
+  // ... and where these are over, before their images are closed.
+  void judge_kills(const std::vector<pid_t>& over);
   // The process's image is over: takes the rest of its spool.
   void close(Process& process, const ProcessEnd& end);
   // The process is over, and its image is closed.
@@ -98,6 +103,8 @@ class ImageTable {
   const First first_;
   const std::uint64_t pid_namespace_ = own_pid_namespace();
   ShortTraces short_traces_;
+  KillLedger kills_;
+  std::uint64_t next_look_ns_ = 0;
   trace::EventBlockEncoder encoder_;
   std::map<pid_t, Process> processes_;           // that live; negative: gone before their numbers were known
   std::vector<std::uint32_t> images_of_;         // by process number: at most 4 million, as the kernel has

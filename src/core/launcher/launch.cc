@@ -238,8 +238,12 @@ bool Launch::check_processes() {
   for (auto& [pid, process] : images_->processes()) {
     if (process.watch.over()) over.push_back(pid);
   }
-  if (over.empty()) return false;
+  if (over.empty()) {
+    images_->look_for_kills();
+    return false;
+  }
   find_images();  // one may have become another image just before its end
+  images_->judge_kills(over);
   for (const pid_t pid : over) {
     ImageTable::Process& process = images_->processes().at(pid);
     if (pid == child_) {

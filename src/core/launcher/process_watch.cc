@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -45,6 +47,31 @@ bool ProcessWatch::has_exited() const {
   return ::poll(&waiting, 1, 0) > 0;
 }
 
+// Until its parent has waited for it, /proc shows the status to those who may trace it. From Linux 6.15 on, the pidfd
+// does afterwards.
+std::optional<int> ProcessWatch::seen_status() const {
+  constexpr std::size_t kStatusField = 49;  // after "PID (NAME) "
+  const std::string stat = trace::read_process_file(pid_, "stat").value_or("");
+  if (const std::size_t name_end = stat.rfind(") "); name_end != std::string::npos) {
+    std::istringstream fields(stat.substr(name_end + 2));
+    std::string field;
+    for (std::size_t i = 0; i < kStatusField; ++i) fields >> field;
+    if (int status = 0; stat[name_end + 2] == 'Z' && fields >> status && status != 0) return status;
+  }
+  struct PidfdInfo {  // struct pidfd_info of Linux 6.15, which headers of other versions don't have
+    std::uint64_t mask;
+    std::uint64_t others[6];
+    std::uint32_t other;
+    std::int32_t exit_code;
+  };
+  static_assert(sizeof(PidfdInfo) == 64);
+  constexpr std::uint64_t kExit = 8;
+  PidfdInfo info{};
+  info.mask = kExit;
+  if (pidfd_ < 0 || ::ioctl(pidfd_, _IOWR(0xFF, 11, PidfdInfo), &info) != 0 || (info.mask & kExit) == 0) return {};
+  return info.exit_code;
+}
+
 bool ProcessWatch::over() {
   if (over_) return true;
   int status = 0;
@@ -57,7 +84,9 @@ bool ProcessWatch::over() {
     end_.wait_status = status;
     end_.peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
     over_ = true;
+    end_.seen_status = status;
   } else if (exited) {
+    end_.seen_status = seen_status();
     over_ = true;
   }
   if (over_ && pidfd_ >= 0) ::close(std::exchange(pidfd_, -1));

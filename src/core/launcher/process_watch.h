@@ -12,6 +12,7 @@ namespace tare::core {
 struct ProcessEnd {
   std::optional<int> wait_status;  // only of our own children, born or adopted
   std::uint64_t peak_rss_bytes = 0;
+  std::optional<int> seen_status;  // the same, or another's child as far as the kernel shows it
 };
 
 class ProcessWatch {
@@ -35,6 +36,7 @@ class ProcessWatch {
  private:
   ProcessWatch() : over_(true) {}
   bool has_exited() const;
+  std::optional<int> seen_status() const;
 
   pid_t pid_ = 0;
   int pidfd_ = -1;

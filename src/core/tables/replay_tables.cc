@@ -269,6 +269,19 @@ void reading_columns(const ReplayEngine& engine, const trace::ProcessInfo& info,
   number("page_table_bytes", reading.page_table_bytes);
 }
 
+void put_memory_kill(ProcessRow& row, const std::optional<trace::MemoryKill>& kill) {
+  const auto number = [&](const char* name, std::uint64_t value) {
+    row.number(name, kill ? std::optional(to_column(value)) : std::nullopt);
+  };
+  row.known_text("out_of_memory", kill ? trace::certainty_of(*kill) : std::string_view());
+  row.known_text("memory_group", kill ? std::string_view(kill->group) : std::string_view());
+  number("memory_kills_before", kill ? kill->kills_before : 0);
+  number("memory_kills_after", kill ? kill->kills_after : 0);
+  number("memory_deaths", kill ? kill->deaths : 0);
+  row.number("memory_limit_bytes",
+             kill && kill->limit_bytes != 0 ? std::optional(to_column(kill->limit_bytes)) : std::nullopt);
+}
+
 Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, const trace::Clock& clock,
                     std::span<const trace::ClockPair> clock_pairs, const Totals& totals) {
   const LedgerCounts& counts = engine.counts();
@@ -295,6 +308,7 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.number("replaced_by_exec", std::int64_t{info.replaced_by_exec ? 1 : 0});
   row.number("launcher_died", std::int64_t{info.launcher_died ? 1 : 0});
   row.number("wait_status", info.wait_status ? std::optional<std::int64_t>(*info.wait_status) : std::nullopt);
+  put_memory_kill(row, info.memory_kill);
   row.number("peak_rss_bytes",
              info.peak_rss_bytes ? std::optional<std::int64_t>(to_column(info.peak_rss_bytes)) : std::nullopt);
   row.number("earlier_peak_rss_bytes",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "trace/file/memory_kill_codec.h"
 #include "trace/spool/spool_layout.h"
 
 #include <array>
@@ -63,6 +64,7 @@ enum class Field : std::uint64_t {
   Python = 56,
   Title = 57,
   EarlierPeakBytes = 58,
+  MemoryKill = 59,
 };
 
 class FieldWriter {
@@ -79,11 +81,14 @@ class FieldWriter {
     numbers(field, std::span<const std::uint64_t>(values.begin(), values.size()));
   }
   void numbers(Field field, std::span<const std::uint64_t> values) {
-    ByteWriter bytes;
-    for (const std::uint64_t value : values) bytes.varint(value);
+    ByteWriter packed;
+    for (const std::uint64_t value : values) packed.varint(value);
+    bytes(field, packed.bytes());
+  }
+  void bytes(Field field, std::span<const std::uint8_t> value) {
     out_.varint(static_cast<std::uint64_t>(field));
-    out_.varint(bytes.bytes().size());
-    out_.append(bytes.bytes());
+    out_.varint(value.size());
+    out_.append(value);
   }
   void text(Field field, const std::string& value) {
     out_.varint(static_cast<std::uint64_t>(field));
@@ -222,6 +227,7 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   if (info.replaced_by_exec) fields.number(Field::ReplacedByExec, 1);
   if (info.launcher_died) fields.number(Field::LauncherDied, 1);
   if (info.asleep_ns) fields.number(Field::AsleepNs, *info.asleep_ns);
+  if (info.memory_kill) fields.bytes(Field::MemoryKill, encode_memory_kill(*info.memory_kill));
   if (const FoldedCounts& folded = info.folded; folded != FoldedCounts{}) {
     fields.numbers(Field::Folded, {folded.cut_stacks, folded.no_stacks, folded.sizes, folded.rounding_bytes});
   }
@@ -374,6 +380,9 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
         break;
       case Field::AsleepNs:
         info.asleep_ns = number();
+        break;
+      case Field::MemoryKill:
+        info.memory_kill = decode_memory_kill(bytes);
         break;
       case Field::Folded: {
         ByteReader counts(bytes);

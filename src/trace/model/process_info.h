@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/model/allocator_kind.h"
@@ -73,6 +74,32 @@ struct Segment {
   std::vector<ThreadPosition> positions;  // ascending; those not named begin with their first event
 };
 
+// The kernel killed the process for lack of memory: the counters that show it, and how sure that is.
+struct MemoryKill {
+  std::string group;  // the folder of the control group whose counter rose; empty: the machine's counter
+  // The process's own group, and it ended by SIGKILL as far as the launcher could see.
+  bool direct = false;
+  std::uint64_t kills_before = 0;  // of the counter
+  std::uint64_t kills_after = 0;
+  std::uint64_t deaths = 1;       // recorded processes that may have been the victims
+  std::uint64_t limit_bytes = 0;  // the lowest of its groups; 0: none, or unknown
+
+  bool operator==(const MemoryKill&) const = default;
+};
+
+// yes, likely, no, unknown. The one rule for recordings and for watched processes. `deaths`: processes that ended while
+// the counter rose by `kills`. The machine's counter names no victim.
+constexpr std::string_view memory_kill_certainty(bool of_machine, bool direct, std::uint64_t kills,
+                                                 std::uint64_t deaths) {
+  if (kills == 0) return "no";
+  if (of_machine) return "unknown";
+  return direct && kills >= deaths ? "yes" : "likely";
+}
+
+inline std::string_view certainty_of(const MemoryKill& kill) {
+  return memory_kill_certainty(kill.group.empty(), kill.direct, kill.kills_after - kill.kills_before, kill.deaths);
+}
+
 struct ProcessInfo {
   std::uint32_t pid = 0;
   std::uint32_t parent_pid = 0;
@@ -106,6 +133,7 @@ struct ProcessInfo {
   bool replaced_by_exec = false;   // another program took the process over
   bool launcher_died = false;      // ... and the events after its chunks were full aren't recorded
   std::optional<int> wait_status;  // as waitpid gives it, where the launcher could see it
+  std::optional<MemoryKill> memory_kill;  // none: no kill was counted, or the launcher didn't see the end
   std::uint64_t dropped_events = 0;
   std::uint64_t truncated_stacks = 0;
   std::uint64_t unwind_failures = 0;

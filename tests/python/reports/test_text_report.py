@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Any
 
 import pytest
 from handmade import Handmade
@@ -131,6 +132,43 @@ def test_the_signal_that_killed_a_program_has_its_name() -> None:
         made = Handmade(wait_status=status)
         made.blocks(made.stack("f"), 8, 24, total=1, peak=1, end=1)
         assert f"the program was killed by {words}" in " ".join(text(made.recording()).split())
+
+
+def killed(certainty: str, **facts: Any) -> str:
+    process: dict[str, Any] = {
+        "wait_status": 9,
+        "peak_rss_bytes": 70 << 20,
+        "out_of_memory": certainty,
+        "memory_group": "/sys/fs/cgroup/app",
+        "memory_kills_before": 2,
+        "memory_kills_after": 3,
+        "memory_deaths": 1,
+        "memory_limit_bytes": 64 << 20,
+    }
+    made = Handmade(**(process | facts))
+    made.blocks(made.stack("f"), 8, 24, total=1, peak=1, end=1)
+    return " ".join(text(made.recording()).split())
+
+
+def test_a_kill_for_lack_of_memory_is_stated_with_the_heap_then() -> None:
+    report = killed("yes")
+    assert (
+        "the process was killed by the out-of-memory killer (signal 9 (SIGKILL)): the control group /sys/fs/cgroup/app counted 1 such kill "
+        "(2 to 3); its memory limit was 64.0 MiB; 32 B of the heap were live then, and its RSS was at most 70.0 MiB; all events until "
+        "then are recorded"
+    ) in report
+    assert "killed by signal" not in report
+    assert "the machine's memory may have been used up" in killed("yes", memory_limit_bytes=None)
+
+
+def test_a_kill_for_lack_of_memory_that_isnt_sure() -> None:
+    report = killed("likely", memory_deaths=2, wait_status=None)
+    assert "was probably killed by the out-of-memory killer: the control group" in report
+    assert "in which 2 recorded processes ended" in report
+    report = killed("unknown", memory_group=None, memory_limit_bytes=None)
+    assert (
+        "the program was killed by signal 9 (SIGKILL); it may have been an out-of-memory kill: the machine counted 1 such kill (2 to 3)"
+    ) in report
 
 
 def test_files_without_unwind_tables_are_named(made: Handmade) -> None:

@@ -6,10 +6,9 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from tare.naming.brief_names import brief
-from tare.text.signals import signal_name
+from tare.reports.watched import memory_kill
 from tare.text.terminal import shorten
 from tare.text.units import duration, human_bytes, plural
-from tare.watch import oom
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,30 +34,11 @@ def watched_end(recording: Recording) -> list[str]:
 
 
 def _how(note: Note) -> str:
-    verdict = note.oom
-    by_signal = f" (signal {signal_name(note.signal)})" if note.signal else ""
-    counted = ""
-    if verdict.before is not None and verdict.after is not None:
-        whose = f"the control group {verdict.group}" if verdict.group else "the machine"
-        seen = f"between {_clock(note.seen_ns)} and {_clock(note.found_ns)} UTC" if note.seen_ns else ""
-        kills = verdict.after - verdict.before
-        numbers = f"{verdict.before} to {verdict.after}" if kills else str(verdict.before)
-        how_many = plural(kills, "such kill") if kills else "no such kill"
-        counted = f"{whose} counted {how_many} ({numbers}) {seen}".rstrip()
-    limit = f"; its memory limit was {human_bytes(verdict.limit_bytes)}" if verdict.limit_bytes else ""
-    if verdict.verdict == oom.YES:
-        return f"the process was killed by the out-of-memory killer{by_signal}: {counted}{limit}"
-    if verdict.verdict == oom.LIKELY:
-        others = f", in which {verdict.deaths} watched processes ended" if verdict.deaths > 1 else ""
-        return f"the process was probably killed by the out-of-memory killer{by_signal}: {counted}{others}{limit}"
-    ended = f"the process was killed by a signal or crashed{by_signal}"
+    seen = f"between {_clock(note.seen_ns)} and {_clock(note.found_ns)} UTC" if note.seen_ns else ""
+    ended = ""
     if note.stopped and not note.signal:  # the recorder deletes the file at an exit only while it records
         ended = f"the process has ended, perhaps in order: its recorder had stopped before, because {note.stopped}"
-    if verdict.verdict == oom.NO:
-        return f"{ended}; it was no out-of-memory kill: {counted}"
-    if counted:
-        return f"{ended}; it may have been an out-of-memory kill: {counted}"
-    return f"{ended}; whether it was an out-of-memory kill is unknown: no counter could be read before and after"
+    return memory_kill.sentence(note.oom, signal=note.signal, kind="watched", seen=seen, ended=ended)
 
 
 def _heap(note: Note) -> str:
@@ -111,12 +91,7 @@ def as_json(recording: Recording) -> dict[str, Any] | None:
     growth = watched.growth_of(recording) if note.reason != "ended" else None
     return {
         "reason": note.reason,
-        "out_of_memory": note.oom.verdict,
-        "group": note.oom.group or None,
-        "kills_before": note.oom.before,
-        "kills_after": note.oom.after,
-        "limit_bytes": note.oom.limit_bytes,
-        "deaths": note.oom.deaths,
+        **memory_kill.facts(note.oom),
         "signal": note.signal or None,
         "live_bytes": round(note.live_bytes),
         "live_bytes_error": round(note.live_bytes_error),
