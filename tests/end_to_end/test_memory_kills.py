@@ -84,6 +84,7 @@ def test_a_run_without_summary_states_it(tare: Tare, program: Callable[..., Path
     assert killed_once(group).items() <= end_of(tare, tare.folder / "t.tare").items()
 
 
+@pytest.mark.nightly  # the kernel chooses the parent in one run of ten
 def test_a_killed_child_is_named(tare: Tare, program: Callable[..., Path], group: Path) -> None:
     """Its parent waits for it, so that the launcher may see its status or not."""
     built = program("outgrow.cc")
@@ -96,6 +97,7 @@ def test_a_killed_child_is_named(tare: Tare, program: Callable[..., Path], group
     assert "killed by the out-of-memory killer" in done.stderr
 
 
+@pytest.mark.nightly  # the kernel chooses the parent in one run of ten
 def test_a_kill_of_another_process_isnt_taken_for_ones_own(
     tare: Tare, program: Callable[..., Path], group: Path
 ) -> None:
