@@ -11,13 +11,15 @@ namespace tare::core {
 
 using namespace trace;
 
-std::uint64_t ImageRecording::watch_memory(const SnapshotFacts& facts, ReadingBudget& budget) {
+std::uint64_t ImageRecording::watch_memory(const SnapshotFacts& facts, ReadingBudget& budget,
+                                           const RoomOfProcess& free_bytes) {
   if (process_ == 0 || !spool_ || failure_ || gaps_are_final_) return ~std::uint64_t{0};
   const std::uint64_t now_ns = monotonic_ns();
   if (!readings_.check_is_due(now_ns)) return readings_.next_look_ns();
   const std::optional<std::uint64_t> rss_bytes = resident_bytes_of(process_);
   if (!rss_bytes) return ~std::uint64_t{0};
-  if (readings_.reading_is_due(now_ns, *rss_bytes, budget)) {
+  if (readings_.reading_is_due(now_ns, *rss_bytes, budget) &&
+      free_bytes(process_).value_or(~std::uint64_t{0}) >= readings_.needed_room_bytes(*rss_bytes)) {
     const std::uint64_t begin_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     take_reading(facts);
     readings_.record(now_ns, *rss_bytes, clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns, budget);

@@ -42,6 +42,8 @@ struct SnapshotFacts {
   std::string spool_folder;
 };
 
+using RoomOfProcess = std::function<std::optional<std::uint64_t>(pid_t)>;
+
 class ImageRecording {
  public:
   // Starts the trace at `trace_path`. `encoder` is shared by all images. `process`: the number that made the spool, as
@@ -86,8 +88,9 @@ class ImageRecording {
   // Stops the process, drains all its events, reads its live blocks, and continues it. The recording must be exact, the
   // process running and the replay sound; otherwise the error has the reason. The recording goes on in any case.
   Status take_snapshot(trace::MomentKind kind, const std::string& name, const SnapshotFacts& facts);
-  // Reads the resident bytes of each mapping, if a reading is due. Returns the time at which the next one is due.
-  std::uint64_t watch_memory(const SnapshotFacts& facts, ReadingBudget& budget);
+  // Reads the resident bytes of each mapping, if a reading is due and `free_bytes` of the process's control group, if
+  // it has a limit, leave room for it. Returns the time at which the next one is due.
+  std::uint64_t watch_memory(const SnapshotFacts& facts, ReadingBudget& budget, const RoomOfProcess& free_bytes);
   // Before detaching: the same, if there was no reading.
   void read_memory_once(const SnapshotFacts& facts);
   // The program is about to exit and waits for its snapshot.

@@ -9,6 +9,15 @@ double ReadingSchedule::own_left_ns(std::uint64_t run_ns) const {
   return std::max(0.0, kShare * static_cast<double>(run_ns) - static_cast<double>(spent_ns_));
 }
 
+double ReadingSchedule::next_cost_ns(std::uint64_t rss_bytes) const {
+  const double growth = static_cast<double>(rss_bytes) - static_cast<double>(last_rss_bytes_);
+  return static_cast<double>(last_cost_ns_) + kNsPerByte * std::max(0.0, growth);
+}
+
+std::uint64_t ReadingSchedule::needed_room_bytes(std::uint64_t rss_bytes) const {
+  return static_cast<std::uint64_t>(kFilledBytesPerNs * next_cost_ns(rss_bytes));
+}
+
 bool ReadingSchedule::reading_is_due(std::uint64_t now_ns, std::uint64_t rss_bytes, const ReadingBudget& budget) {
   const std::uint64_t run_ns = now_ns - begin_ns_;
   next_look_ns_ = now_ns + std::max(kFirstPeriodNs, run_ns / kPeriods);
@@ -26,8 +35,7 @@ bool ReadingSchedule::reading_is_due(std::uint64_t now_ns, std::uint64_t rss_byt
   double share = std::min(1.0, (growth - 1) * (stands ? 0.5 : 0.25));
   if (is_longer) share = std::max(share, 0.5);
   if (standing_looks_ >= kLongStanding) share = 1;
-  const double next_ns = static_cast<double>(last_cost_ns_) + kNsPerByte * (rss - last_rss);
-  return next_ns <= share * left_ns;
+  return next_cost_ns(rss_bytes) <= share * left_ns;
 }
 
 void ReadingSchedule::record(std::uint64_t now_ns, std::uint64_t rss_bytes, std::uint64_t cost_ns,

@@ -31,6 +31,7 @@ class ReadingSchedule {
   static constexpr std::uint64_t kFirstRunNs = 20'000'000;  // processes that end earlier aren't read
   static constexpr std::uint64_t kGuessedCostNs = 1'000'000;
   static constexpr double kNsPerByte = 60.0 / 4096;  // the kernel visits each resident page
+  static constexpr double kFilledBytesPerNs = 4;     // a core touches new pages at 1 to 2; a reading may lose its core
   static constexpr double kShare = 0.01;             // of its run that a process may take without the common allowance
   static constexpr double kStep = 1.5;
   static constexpr double kLeastStep = 1.02;
@@ -44,10 +45,15 @@ class ReadingSchedule {
   std::uint64_t next_look_ns() const { return next_look_ns_; }
   // Called once a look. True: read all.
   bool reading_is_due(std::uint64_t now_ns, std::uint64_t rss_bytes, const ReadingBudget& budget);
+  // The memory that other processes may begin to use while such a reading lasts. With less room in the control group, a
+  // reading isn't safe: a process that the kernel kills while it's read gives its memory back only after the reading,
+  // and the kernel would kill another one in the meantime.
+  std::uint64_t needed_room_bytes(std::uint64_t rss_bytes) const;
   void record(std::uint64_t now_ns, std::uint64_t rss_bytes, std::uint64_t cost_ns, ReadingBudget& budget);
 
  private:
   double own_left_ns(std::uint64_t run_ns) const;
+  double next_cost_ns(std::uint64_t rss_bytes) const;
 
   std::uint64_t begin_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;

@@ -209,13 +209,14 @@ bool Launch::drain(DrainDepth depth) {
   bool unheard = false;
   std::uint64_t next_look_ns = ~std::uint64_t{0};
   const bool trims = depth == DrainDepth::Everything && trace::monotonic_ns() >= next_trim_ns_;
+  const RoomOfProcess free_bytes = [this](pid_t pid) { return groups_.free_bytes(groups_.of_process(pid)); };
   if (trims) next_trim_ns_ = trace::monotonic_ns() + kFlushPeriodNs;
   for (auto& [pid, process] : images_->processes()) {
     if (process.image == nullptr) continue;
     unheard = unheard || process.image->unheard();
     const DrainCounts counts = process.image->drain(depth);
     take_due_snapshots(pid, *process.image);
-    next_look_ns = std::min(next_look_ns, process.image->watch_memory(facts_, reading_budget_));
+    next_look_ns = std::min(next_look_ns, process.image->watch_memory(facts_, reading_budget_, free_bytes));
     if (trims) process.image->trim_spool();
     images_->rest_descriptors(*process.image);
     outcome_.drained_chunks += counts.chunks;

@@ -73,5 +73,14 @@ TEST(ReadingSchedule, SpendsAllOnAPeakThatStands) {
   EXPECT_TRUE(schedule.reading_is_due(kSecond + 100 * kMs, 1100, budget));
 }
 
+TEST(ReadingSchedule, NeedsRoomForAsMuchAsIsTouchedMeanwhile) {
+  ReadingBudget budget;
+  ReadingSchedule schedule(0);
+  EXPECT_EQ(schedule.needed_room_bytes(0), 4'000'000u);
+  schedule.record(kSecond, 1 << 30, 10 * kMs, budget);
+  EXPECT_EQ(schedule.needed_room_bytes(1 << 29), 40'000'000u);
+  EXPECT_EQ(schedule.needed_room_bytes((1 << 30) + 4096), 40'000'240u);
+}
+
 }  // namespace
 }  // namespace tare::core

@@ -92,6 +92,35 @@ TEST_F(MemoryGroupsTest, AProcessThatIsEndingHasNone) {
   EXPECT_EQ(groups().of_process(8), "") << "it's gone";
 }
 
+TEST_F(MemoryGroupsTest, RoomIsTheLeastOfAllLevels) {
+  mounted("30 23 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n");
+  const std::string folder = "/sys/fs/cgroup/app/web";
+  put(folder.substr(1) + "/memory.max", "1000\n");
+  put(folder.substr(1) + "/memory.current", "900\n");
+  put(folder.substr(1) + "/memory.stat", "anon 500\ninactive_file 200\nactive_file 30\n");
+  EXPECT_EQ(groups().free_bytes(folder), 330u) << "pages of files can be dropped";
+  put("sys/fs/cgroup/app/memory.max", "5000\n");
+  put("sys/fs/cgroup/app/memory.current", "5100\n");
+  put("sys/fs/cgroup/app/memory.stat", "inactive_file 60\nactive_file 40\n");
+  EXPECT_EQ(groups().free_bytes(folder), 0u) << "the one above is full";
+  put("sys/fs/cgroup/app/memory.max", "max\n");
+  put(folder.substr(1) + "/memory.max", "max\n");
+  EXPECT_EQ(groups().free_bytes(folder), std::nullopt);
+}
+
+TEST_F(MemoryGroupsTest, RoomInVersionOneCountsGroupsBelow) {
+  mounted("30 29 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+  const std::string folder = "/sys/fs/cgroup/memory/app";
+  put(folder.substr(1) + "/memory.limit_in_bytes", "1000\n");
+  put(folder.substr(1) + "/memory.usage_in_bytes", "950\n");
+  put(folder.substr(1) + "/memory.stat",
+      "inactive_file 1\nactive_file 2\ntotal_inactive_file 100\ntotal_active_file 50\n");
+  put("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  put("sys/fs/cgroup/memory/memory.usage_in_bytes", "7000\n");
+  EXPECT_EQ(groups().free_bytes(folder), 200u);
+  EXPECT_EQ(groups().free_bytes(""), std::nullopt);
+}
+
 TEST_F(MemoryGroupsTest, AFolderMayHaveASpace) {
   mounted("30 23 0:26 / /sys/fs/c\\040group ro - cgroup2 cgroup2 rw\n");
   put("sys/fs/c group/a/memory.events", "oom_kill 1\n");

@@ -68,6 +68,8 @@ std::string unescaped(std::string text) {
   return text;
 }
 
+const char* limit_file(int version) { return version == 2 ? "/memory.max" : "/memory.limit_in_bytes"; }
+
 bool is_below(const std::string& folder, const std::string& top) {
   return folder == top || folder.starts_with(top == "/" ? top : top + "/");
 }
@@ -136,12 +138,15 @@ const MemoryGroups::Mount* MemoryGroups::mount_of(const std::string& folder) con
 }
 
 std::vector<std::string> MemoryGroups::with_parents(const std::string& folder) const {
-  std::vector<std::string> chain;
-  if (folder.empty()) return chain;
-  chain.push_back(folder);
+  if (folder.empty()) return {};
   const Mount* const mount = mount_of(folder);
-  if (mount == nullptr || mount->version != 2) return chain;
-  while (chain.back() != mount->folder && chain.size() < kMostParents) {
+  if (mount == nullptr || mount->version != 2) return {folder};
+  return limiting(folder, *mount);
+}
+
+std::vector<std::string> MemoryGroups::limiting(const std::string& folder, const Mount& mount) const {
+  std::vector<std::string> chain{folder};
+  while (chain.back() != mount.folder && chain.back().rfind('/') != std::string::npos && chain.size() < kMostParents) {
     chain.push_back(chain.back().substr(0, chain.back().rfind('/')));
   }
   return chain;
@@ -165,12 +170,32 @@ std::uint64_t MemoryGroups::limit_bytes(const std::string& folder) const {
   const Mount* const mount = folder.empty() ? nullptr : mount_of(folder);
   if (mount == nullptr) return 0;
   std::uint64_t lowest = kUnlimited;
-  const char* const file = mount->version == 2 ? "/memory.max" : "/memory.limit_in_bytes";
-  for (std::string at = folder;; at.resize(at.rfind('/'))) {
-    lowest = std::min(lowest, number_at(root_ + at + file).value_or(kUnlimited));
-    if (at == mount->folder || at.rfind('/') == std::string::npos) break;
+  for (const std::string& group : limiting(folder, *mount)) {
+    lowest = std::min(lowest, number_at(root_ + group + limit_file(mount->version)).value_or(kUnlimited));
   }
   return lowest == kUnlimited ? 0 : lowest;
+}
+
+std::optional<std::uint64_t> MemoryGroups::free_bytes(const std::string& folder) const {
+  const Mount* const mount = folder.empty() ? nullptr : mount_of(folder);
+  if (mount == nullptr) return std::nullopt;
+  const bool second = mount->version == 2;
+  std::optional<std::uint64_t> least;
+  for (const std::string& group : limiting(folder, *mount)) {
+    const std::string path = root_ + group;
+    const std::uint64_t limit = number_at(path + limit_file(mount->version)).value_or(kUnlimited);
+    const std::optional<std::uint64_t> charged =
+        number_at(path + (second ? "/memory.current" : "/memory.usage_in_bytes"));
+    if (limit >= kUnlimited || !charged) continue;
+    std::uint64_t files = 0;
+    for (const std::string_view list : {"inactive_file", "active_file"}) {
+      files += value_in(path + "/memory.stat", second ? std::string(list) : "total_" + std::string(list)).value_or(0);
+    }
+    const std::uint64_t used = *charged - std::min(*charged, files);
+    const std::uint64_t free = limit - std::min(limit, used);
+    least = std::min(least.value_or(free), free);
+  }
+  return least;
 }
 
 bool MemoryGroups::is_dying(pid_t pid) const {

@@ -35,6 +35,9 @@ class MemoryGroups {
   std::optional<KillCount> machine_kills() const;
   // The lowest of the group and of those above it; 0: none.
   std::uint64_t limit_bytes(const std::string& folder) const;
+  // The bytes that the group can still be charged with before the kernel kills: the lowest of the group and of those
+  // above it. Files' pages that the kernel can drop count as free. Nothing: there is no limit, or no figure.
+  std::optional<std::uint64_t> free_bytes(const std::string& folder) const;
   // It was killed and hasn't ended yet.
   bool is_dying(pid_t pid) const;
 
@@ -48,6 +51,8 @@ class MemoryGroups {
   std::string path_of(pid_t pid, std::string_view name) const;
   std::string folder_of(int version, const std::string& group) const;
   const Mount* mount_of(const std::string& folder) const;
+  // The group and those above it, in both versions.
+  std::vector<std::string> limiting(const std::string& folder, const Mount& mount) const;
 
   std::string root_;
   std::vector<Mount> mounts_;
