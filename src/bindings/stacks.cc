@@ -40,7 +40,7 @@ namespace {
 using core::FrameTree;
 using core::StackTexts;
 
-core::StackOrder order_of(bool outermost_first) {
+core::StackOrder stack_order_of(bool outermost_first) {
   return outermost_first ? core::StackOrder::OutermostFirst : core::StackOrder::InnermostFirst;
 }
 
@@ -336,7 +336,8 @@ void bind_stacks(nb::module_& module) {
   module.def(
       "stack_texts",
       [](const core::Recording& recording, bool outermost_first, const nb::bytes& separator) {
-        return StackTexts(recording.stack_nodes(), order_of(outermost_first), {separator.c_str(), separator.size()});
+        return StackTexts(recording.stack_nodes(), stack_order_of(outermost_first),
+                          {separator.c_str(), separator.size()});
       },
       nb::arg("recording"), nb::arg("outermost_first"), nb::arg("separator"), nb::keep_alive<0, 1>());
   nb::class_<FrameTree>(module, "FrameTree")
@@ -369,7 +370,7 @@ void bind_stacks(nb::module_& module) {
   module.def(
       "frame_tree",
       [](const core::Recording& recording, bool outermost_first) {
-        return FrameTree(recording.stack_nodes(), order_of(outermost_first));
+        return FrameTree(recording.stack_nodes(), stack_order_of(outermost_first));
       },
       nb::arg("recording"), nb::arg("outermost_first"), nb::keep_alive<0, 1>());
 }

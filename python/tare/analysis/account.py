@@ -290,4 +290,6 @@ def way_to_see_more(recording: Recording, found: Account) -> str:
         return ""
     if recording.process["snapshots"]:
         return "no snapshot was taken near the peak RSS; `tare snapshot` takes one on request"
+    if recording.sampled:
+        return "the process ended before its resident memory was read; a recording without --sample divides the rest by owner"
     return "a recording with --snapshots divides the rest into mappings, files, stacks and free memory"

@@ -9,7 +9,6 @@
 namespace tare::core {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLowest = 1 << 20;
 constexpr std::uint64_t kUserEnd = 0x7fff'ffff'f000;
 
@@ -18,7 +17,7 @@ bool is_private_code(const MappedRange& mapped) {
 }
 
 std::uint64_t gap_in(const LoadedObject& object, const std::vector<MappedRange>& mappings) {
-  const std::uint64_t page_end = (object.code_end + kPage - 1) & ~(kPage - 1);
+  const std::uint64_t page_end = (object.code_end + kCodePageBytes - 1) & ~(kCodePageBytes - 1);
   if (object.code_end == 0 || page_end - object.code_end < kGapBytes) return 0;
   for (const MappedRange& mapped : mappings) {
     if (is_private_code(mapped) && mapped.range.end == page_end) return page_end - kGapBytes;
@@ -46,7 +45,7 @@ std::uint64_t find_free_range(pid_t pid, std::uint64_t bytes) {
   const auto consider = [&](std::uint64_t start) {
     if (start > before && start - before > largest) {
       largest = start - before;
-      at = (before + (largest - bytes) / 2) & ~(kPage - 1);
+      at = (before + (largest - bytes) / 2) & ~(kCodePageBytes - 1);
     }
   };
   for (const MappedRange& mapped : memory_map_of(pid)) {
@@ -55,7 +54,7 @@ std::uint64_t find_free_range(pid_t pid, std::uint64_t bytes) {
     before = std::max(before, mapped.range.end);
   }
   consider(kUserEnd);
-  return largest >= bytes + 2 * kPage ? at : 0;
+  return largest >= bytes + 2 * kCodePageBytes ? at : 0;
 }
 
 }  // namespace tare::core

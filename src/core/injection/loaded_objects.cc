@@ -14,7 +14,6 @@
 namespace tare::core {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::size_t kMostObjects = 10'000;
 constexpr std::uint32_t kMostChained = 10'000;  // symbols of one hash bucket
 constexpr std::size_t kMostEntries = 4096;      // of a dynamic section, and program headers
@@ -90,7 +89,7 @@ std::optional<LoadedObject> LoadedObjects::object_of(std::uint64_t headers, std:
       object.start = std::min(object.start, at);
       object.end = std::max(object.end, at + segment.p_memsz);
       const std::uint64_t code_end = at + segment.p_filesz;
-      const bool is_longer = object.code_end == 0 || -code_end % kPage > -object.code_end % kPage;
+      const bool is_longer = object.code_end == 0 || -code_end % kCodePageBytes > -object.code_end % kCodePageBytes;
       if ((segment.p_flags & PF_X) != 0 && segment.p_filesz == segment.p_memsz && is_longer) object.code_end = code_end;
     } else if (segment.p_type == PT_DYNAMIC) {
       dynamic = at;

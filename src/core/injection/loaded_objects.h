@@ -11,6 +11,8 @@
 
 namespace tare::core {
 
+inline constexpr std::uint64_t kCodePageBytes = 4096;
+
 // Copies memory of a process. False if not all of it can be read.
 bool read_remote(pid_t pid, std::uint64_t address, void* out, std::size_t bytes);
 

@@ -51,6 +51,15 @@ def test_the_way_to_see_more_fits_the_program(made: Handmade, program: str, word
     assert word in way_to_see_more(recording, found)
 
 
+def test_snapshots_arent_proposed_to_a_sampled_recording(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), MIB, MIB, total=1, peak=1)
+    made._process["sample_bytes"] = 65536
+    resident(made, 40 * MIB)
+    found = account(made.recording())
+    assert found is not None
+    assert "without --sample" in way_to_see_more(made.recording(), found)
+
+
 def test_a_snapshot_divides_the_resident_memory(made: Handmade) -> None:
     shape = made.blocks(made.stack("f", "main"), MIB - 16, MIB - 8, total=4, peak=4)
     made.snapshot("peak", [(shape, 0x10000 + MIB * i, {}) for i in range(4)])
