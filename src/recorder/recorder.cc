@@ -282,7 +282,6 @@ Errno Recorder::fill_spool(const ForkOrigin* origin) {
   fill_header(origin);
   if (watching() && !watch.begin(*spool_, origin != nullptr ? parent_spool_ : nullptr)) return ENOMEM;
   attach_tables(spool_->tables());
-  launched_chunks_ = spool_->chunk_limit();
   process_id_ = spool_->header()->pid;
   if (launched_) return spool_->publish_numbered(process_id_);
   if (watching()) {

@@ -272,7 +272,6 @@ class Recorder {
   std::uint32_t process_id_ = 0;
   std::uint32_t parted_pid_ = 0;  // of the child that shares no memory with its parent any more
   std::atomic<std::uint32_t> live_threads_{0};
-  std::uint32_t launched_chunks_ = 0;
   std::uint64_t launched_bytes_ = 0;
   std::atomic<std::uint64_t> next_life_check_ns_{0};
   BoundedLock lock_;             // growth of the spool, and the list of threads

@@ -56,6 +56,26 @@ TEST(SpoolFull, AStoppedLauncherCostsAMomentAndIsCounted) {
   EXPECT_EQ(written(image) + image.header().dropped_events.load(), 4'000'000u);
 }
 
+TEST(SpoolFull, ALauncherThatDecidesNothingLeavesTheUsualRoom) {
+  RunOptions options;
+  options.launcher = Launcher::Stopped;
+  options.environment = {"TARE_SPOOL_BYTES=8388608"};
+  const RunResult result = run({program("burst"), "2000000"}, options);
+  ASSERT_TRUE(result.exited(0));
+  EXPECT_EQ(result.only_image().header().chunk_count.load(), 128u);
+}
+
+TEST(SpoolFull, ALaunchersLimitHolds) {
+  RunOptions options;
+  options.environment = {"TARE_SPOOL_BYTES=8388608"};
+  options.most_chunks = 20;
+  const RunResult result = run({program("burst"), "2000000"}, options);
+  ASSERT_TRUE(result.exited(0));
+  const SpoolImage& image = result.only_image();
+  EXPECT_LE(image.header().chunk_count.load(), trace::kUndecidedChunks);
+  EXPECT_EQ(written(image), 4'000'000u);
+}
+
 TEST(SpoolFull, ADeadLaunchersSpoolFillsUpAndIsTheEnd) {
   RunOptions options;
   options.launcher = Launcher::Dying;

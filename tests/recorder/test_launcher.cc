@@ -220,6 +220,7 @@ RunResult run(const std::vector<std::string>& command, const RunOptions& options
         spool.fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
         spool.header = reinterpret_cast<trace::SpoolHeader*>(spool.map(0, 4096));
         spool.image.path = path;
+        spool.header->most_chunks.store(options.most_chunks);
       }
       if (options.launcher == Launcher::Draining) drain(spool);
     }

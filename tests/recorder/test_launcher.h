@@ -21,6 +21,7 @@ struct RunOptions {
   Launcher launcher = Launcher::Draining;
   std::vector<std::string> environment;  // NAME=VALUE, added
   std::string directory;                 // where spools go; empty: a fresh one in /dev/shm
+  std::uint32_t most_chunks = 0;         // that the launcher sets in each spool; 0: it decides nothing
   double kill_after_s = 0;               // SIGKILL that long after there is a spool; 0: never
   // The program hangs: SIGKILL and a failure. Signals.AfterEachInstruction took 140 s beside ten busy processes.
   double give_up_after_s = 600;

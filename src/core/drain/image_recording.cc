@@ -19,7 +19,7 @@ constexpr std::uint64_t kMarginTicks = 4'000'000;
 constexpr std::uint64_t kMarginNs = 1'000'000;
 constexpr int kChunksPerPass = 16;                 // of a thread, before others and the merge have their turn
 constexpr std::uint64_t kYoungNs = 5'000'000'000;  // older processes have a file that can be read
-constexpr std::size_t kMostHeld = 256;             // chunks; a quarter of a program's limit
+constexpr std::size_t kMostHeld = 256;             // chunks; a quarter of the usual limit
 constexpr std::size_t kLeastKept = 16;             // chunks that stay when a spool is trimmed
 
 }  // namespace
@@ -204,6 +204,13 @@ bool ImageRecording::is_cut() {
   return true;
 }
 
+// A block of one thread fills up to 75 chunks. Under a small limit, or with many threads, the program would wait for
+// chunks while the launcher waits for more events.
+std::size_t ImageRecording::most_held() const {
+  const std::size_t limit = spool_->header().chunk_limit.load(std::memory_order_relaxed);
+  return limit == 0 ? kMostHeld : std::min(kMostHeld, limit / 4);
+}
+
 DrainCounts ImageRecording::drain(DrainDepth depth) {
   DrainCounts counts;
   if (failure_) {
@@ -224,7 +231,7 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
       if (failure_) return counts;
     }
   }
-  if (depth == DrainDepth::Everything || streams_->chunks().waiting() > kMostHeld) {
+  if (depth == DrainDepth::Everything || streams_->chunks().waiting() > most_held()) {
     for (ThreadStream& stream : streams_->all()) pack(stream);
   }
   write_out();

@@ -182,6 +182,7 @@ class ImageRecording {
   void begin_replay();
   LiveSummary::Threads expected_threads();
   bool may_stay_in_memory() const;
+  std::size_t most_held() const;
   // True if the spool's file was cut short by another process, so that its contents are invalid. Warns once.
   bool is_cut();
   Status drain_frozen(FrozenProcess& process);

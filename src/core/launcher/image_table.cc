@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/launcher/memory_limit.h"
 #include "trace/base/clock_ns.h"
 #include "trace/spool/spool_folder.h"
+#include "trace/spool/spool_layout.h"
 
 namespace tare::core {
 
@@ -113,6 +115,17 @@ ImageTable::Process& ImageTable::enter(pid_t pid) {
   return process;
 }
 
+// Of its spool: pages of tmpfs are charged to the group of the process that touches them first.
+std::uint32_t ImageTable::most_chunks(pid_t pid) const {
+  constexpr auto kAny = static_cast<std::uint32_t>(trace::kMaxChunks);
+  const std::uint64_t limit_bytes = options_.spool_bytes != 0 ? 0 : kills_.limit_bytes(pid);
+  const std::uint64_t own_bytes = limit_bytes == 0 ? 0 : spool_bytes_under(limit_bytes);
+  const auto fewer = [](std::uint64_t most, std::uint64_t bytes) {
+    return bytes == 0 ? most : std::min(most, std::max<std::uint64_t>(bytes / trace::kChunkBytes, 1));
+  };
+  return static_cast<std::uint32_t>(fewer(fewer(kAny, own_bytes), first_.spool_bytes));
+}
+
 bool ImageTable::add(const std::string& name, std::uint32_t named_pid) {
   const auto starve = [&] {  // until other processes end; the spool stays
     seen_spools_.erase(name);
@@ -134,6 +147,7 @@ bool ImageTable::add(const std::string& name, std::uint32_t named_pid) {
   if (maker) {
     process = &enter(*maker);
     kills_.enter(*maker);
+    if (!spool->is_copy()) spool->header().most_chunks.store(most_chunks(*maker), std::memory_order_relaxed);
     trace_path = names_.current(*maker);
   } else {
     const pid_t key = processes_.empty() ? -1 : std::min(processes_.begin()->first, 0) - 1;

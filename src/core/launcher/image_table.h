@@ -87,6 +87,7 @@ class ImageTable {
  private:
   bool add(const std::string& name, std::uint32_t named_pid);
   std::optional<pid_t> maker_of(const LiveSpool& spool, pid_t named_pid) const;
+  std::uint32_t most_chunks(pid_t pid) const;
   Process& enter(pid_t pid);
   void rename_trace(ImageRecording& image, const std::string& name);
   // Of the processes that had the number.

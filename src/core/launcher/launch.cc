@@ -145,7 +145,7 @@ Status Launch::join(const AttachOptions& options) {
   WakingOptions waking{directory_.path_in_program(), options_.sample_bytes, 0};
   if (options_.free_stacks == RecordFreeStacks::Yes) waking.spool_flags |= trace::kSpoolFreeStacks;
   if (options_.contents == RecordContents::Yes) waking.spool_flags |= trace::kSpoolContents;
-  watch_first(options.pid, options.pid, options.program, 0);
+  watch_first(options.pid, options.pid, options.program, spool_bytes_within_limit(options_.spool_bytes));
   signals_.child_is_gone();  // signals are for us
   if (options.for_ns != 0) detached_ns_ = trace::monotonic_ns() + options.for_ns;
   return recorder->wake(waking);

@@ -60,13 +60,16 @@ std::optional<std::uint64_t> memory_limit_bytes() {
   return memory_limit_bytes(trace::read_kernel_file("/proc/self/cgroup").value_or(""), "/sys/fs/cgroup");
 }
 
-std::uint64_t spool_bytes_within_limit(std::uint64_t wanted) {
+std::uint64_t spool_bytes_under(std::uint64_t limit_bytes) {
   constexpr std::uint64_t kLeast = 2 << 20;
   constexpr std::uint64_t kUsual = trace::kDefaultLaunchedChunks * trace::kChunkBytes;
+  return limit_bytes / 64 >= kUsual ? 0 : std::max(limit_bytes / 64, kLeast);
+}
+
+std::uint64_t spool_bytes_within_limit(std::uint64_t wanted) {
   if (wanted != 0) return wanted;
   const std::optional<std::uint64_t> limit = memory_limit_bytes();
-  if (!limit || *limit / 64 >= kUsual) return 0;
-  return std::max(*limit / 64, kLeast);
+  return limit ? spool_bytes_under(*limit) : 0;
 }
 
 }  // namespace tare::core

@@ -15,9 +15,12 @@ std::optional<std::uint64_t> memory_limit_bytes();
 // Version 2 has memory.max in it, version 1 memory/.../memory.limit_in_bytes.
 std::optional<std::uint64_t> memory_limit_bytes(std::string_view groups, const std::string& root);
 
-// The limit of a process's spool if the user requests `wanted`; 0: the recorder's default of 64 MiB. Under a memory
-// limit the spool takes memory from the program: so it gets a sixty-fourth, but at least the amount that a program
+// The limit of the spool of a process whose group has such a memory limit; 0: none, the recorder's default of 64 MiB
+// fits. The spool takes memory from the program: so it gets a sixty-fourth, but at least the amount that a program
 // fills while the launcher wakes.
+std::uint64_t spool_bytes_under(std::uint64_t limit_bytes);
+
+// The same for this process's group, if the user doesn't request `wanted`.
 std::uint64_t spool_bytes_within_limit(std::uint64_t wanted);
 
 }  // namespace tare::core

@@ -110,9 +110,7 @@ bool Recorder::assign(Thread* thread) {
   // More threads than chunks would leave none to drain: each holds one open.
   const std::uint32_t threads = live_threads_.fetch_add(1, std::memory_order_relaxed) + 1;
   const std::uint32_t wanted = 2 * threads + 16;
-  if (wanted > spool_->chunk_limit() && spool_->chunk_limit() < spool_->file_chunks()) {
-    spool_->set_chunk_limit(wanted < spool_->file_chunks() ? wanted : spool_->file_chunks());
-  }
+  if (wanted > spool_->chunk_limit()) spool_->allow_chunks(wanted);
   return true;
 }
 

@@ -14,6 +14,8 @@ namespace {
 // For a launcher that doesn't move. At nice 10 beside seven runnable processes on two processors one stood still for
 // more than 100 ms, and 384,600 events were dropped.
 constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
+// For a launcher that hasn't looked at the process yet. It usually has before 1 MiB is filled.
+constexpr std::uint64_t kLimitWaitNs = 50'000'000;
 constexpr std::uint64_t kLifeCheckPeriodNs = 500'000'000;
 constexpr std::uint64_t kWaitingLifeCheckNs = 50'000'000;  // while the program waits for the launcher
 
@@ -77,6 +79,7 @@ std::uint32_t Recorder::take_chunk(const Thread* thread, std::uint64_t bytes, co
     if (is_inherited()) return kNoChunk;  // a handler forked
     waited_ns += slept_ns < static_cast<std::uint64_t>(pause_ns) ? slept_ns : static_cast<std::uint64_t>(pause_ns);
     if (pause_ns < 2'000'000) pause_ns *= 2;
+    if (waited_ns >= kLimitWaitNs) spool_->decide_limit();
     chunk = take_or_grow(bytes);
     const std::uint64_t given_back_now = header.free_chunks.load(std::memory_order_relaxed);
     const std::uint32_t full_now = header.full_chunks.load(std::memory_order_relaxed);
@@ -136,7 +139,7 @@ bool Recorder::next_chunk(Thread* thread, std::uint64_t words) {
   }
   dropping_.store(chunk == kNoChunk, std::memory_order_relaxed);
   if (chunk == kNoChunk) {
-    if (spool_->chunk_limit() == spool_->file_chunks()) complain_of_full_disk();
+    if (spool_->is_unbounded()) complain_of_full_disk();
     next_life_check_ns_.store(monotonic_ns() + kLifeCheckPeriodNs, std::memory_order_relaxed);
     return false;
   }

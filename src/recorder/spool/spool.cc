@@ -101,7 +101,22 @@ Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launche
   const std::uint64_t chunks = part_of(space, 16, kSegmentBytes, trace::kSpoolBytes) / trace::kChunkBytes;
   if (mode != SpoolMode::Standalone && chunks < chunk_limit_) chunk_limit_ = static_cast<std::uint32_t>(chunks);
   if (chunk_limit_ == 0) chunk_limit_ = 1;
+  least_chunks_ = 0;
+  is_limit_decided_ = false;
   return 0;
+}
+
+std::uint32_t Spool::chunk_limit() const {
+  if (mode_ != SpoolMode::Launched) return chunk_limit_;
+  std::uint32_t most = header_->most_chunks.load(std::memory_order_relaxed);
+  if (most == 0) most = is_limit_decided_ ? chunk_limit_ : trace::kUndecidedChunks;
+  if (most > chunk_limit_) most = chunk_limit_;
+  return most > least_chunks_ ? most : least_chunks_;
+}
+
+void Spool::allow_chunks(std::uint32_t chunks) {
+  if (chunks > file_chunks_) chunks = file_chunks_;
+  if (chunks > least_chunks_) least_chunks_ = chunks;
 }
 
 // The whole file gets its size at once (it's sparse), so that no descriptor is needed later, for example when the
@@ -408,10 +423,11 @@ bool Spool::extend(std::uint32_t chunk, std::uint64_t bytes) {
 
 std::uint32_t Spool::grow(std::uint64_t bytes) {
   const std::uint32_t chunk = header_->chunk_count.load(std::memory_order_relaxed);
-  if (chunk >= chunk_limit_) return kNoChunk;
+  const std::uint32_t limit = chunk_limit();
+  header_->chunk_limit.store(limit, std::memory_order_relaxed);
+  if (chunk >= limit) return kNoChunk;
   const std::uint32_t segment = chunk / kSegmentChunks;
-  const bool unbounded = chunk_limit_ == file_chunks_;
-  if (unbounded && chunk % kSegmentChunks == 0 && !leaves_reserve()) return kNoChunk;
+  if (is_unbounded() && chunk % kSegmentChunks == 0 && !leaves_reserve()) return kNoChunk;
   if (segment >= mapped_segments_.load(std::memory_order_relaxed) && map_segment(segment, -1) != 0) return kNoChunk;
   char* address = reinterpret_cast<char*>(payload(chunk));
   if (make_real(address, bytes, trace::chunk_offset(chunk)) != 0) return kNoChunk;

@@ -86,10 +86,13 @@ class Spool {
   bool extend(std::uint32_t chunk, std::uint64_t bytes);
   // A chunk from grow() that isn't used now: pop_free() gives it.
   void keep(std::uint32_t chunk);
-  // Chunks that may exist; a launched spool raises it with its threads, and drops it when the launcher is dead.
-  void set_chunk_limit(std::uint32_t chunks) { chunk_limit_ = chunks; }
-  std::uint32_t chunk_limit() const { return chunk_limit_; }
-  std::uint32_t file_chunks() const { return file_chunks_; }
+  // Chunks that may exist. The launcher's limit for the process's control group is part of it.
+  std::uint32_t chunk_limit() const;
+  // So many, even beyond a limit: each thread holds one open.
+  void allow_chunks(std::uint32_t chunks);
+  // From now on the launcher's limit counts only if there is one: it takes too long to find it out.
+  void decide_limit() { is_limit_decided_ = true; }
+  bool is_unbounded() const { return chunk_limit_ == file_chunks_; }
   // Of a watch file: no more of it is made real than so many bytes. 0: no limit.
   void set_most_file_bytes(std::uint64_t bytes) { most_file_bytes_ = bytes; }
   std::uint64_t file_bytes() const;  // of a watch file: what is real
@@ -131,7 +134,9 @@ class Spool {
 
   trace::SpoolHeader* header_ = nullptr;
   SpoolMode mode_ = SpoolMode::Launched;
-  std::uint32_t chunk_limit_ = 0;
+  std::uint32_t chunk_limit_ = 0;   // by the user and the file system
+  std::uint32_t least_chunks_ = 0;  // see allow_chunks()
+  bool is_limit_decided_ = false;
   std::uint64_t most_file_bytes_ = 0;
   std::uint32_t file_chunks_ = 0;  // chunks that the file's size has room for
   std::atomic<std::uint32_t> mapped_segments_{0};

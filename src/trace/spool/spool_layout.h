@@ -28,7 +28,9 @@ inline constexpr std::uint32_t kSpoolVersion = 1;
 inline constexpr std::uint64_t kChunkBytes = 64 << 10;  // some 1,500 allocations: L2-sized, a small loss when dropped
 inline constexpr std::uint64_t kMaxChunks = 1 << 20;    // 64 GiB without a launcher
 inline constexpr std::uint64_t kDefaultLaunchedChunks = 1024;  // 64 MiB when a launcher drains; set by kEnvSpoolBytes
-inline constexpr std::uint64_t kMaxModules = 0xffff;           // Row has 16 bits for it; 0xffff means none
+// 2 MiB, until the launcher has found out the memory limit of the process's control group: SpoolHeader::most_chunks.
+inline constexpr std::uint32_t kUndecidedChunks = 32;
+inline constexpr std::uint64_t kMaxModules = 0xffff;  // Row has 16 bits for it; 0xffff means none
 inline constexpr std::uint64_t kMaxRows = 4 << 20;
 inline constexpr std::uint64_t kMaxStringBytes = 16 << 20;
 inline constexpr std::uint32_t kMaxFrames = 8191;     // 13 bits
@@ -151,6 +153,9 @@ struct SpoolHeader {
   // ChunkControl::next_free.
   alignas(64) std::atomic<std::uint64_t> free_chunks;
   alignas(64) std::atomic<std::uint32_t> full_chunks;  // chunks in state Full: recorder adds, launcher subtracts
+  // [r] that may exist; 0: not known. The program waits if the launcher holds nearly all of them.
+  std::atomic<std::uint32_t> chunk_limit;
+  std::atomic<std::uint32_t> most_chunks;  // [l] that may exist; 0: not decided yet
   // counters, all [r]
   alignas(64) std::atomic<std::uint64_t> dropped_events;  // spool full and launcher too slow, stopped or dead
   std::atomic<std::uint64_t> truncated_stacks;

@@ -67,6 +67,11 @@ void KillLedger::enter(pid_t pid) {
   members_[pid] = std::move(member);
 }
 
+std::uint64_t KillLedger::limit_bytes(pid_t pid) const {
+  const auto member = members_.find(pid);
+  return member == members_.end() ? 0 : groups_.limit_bytes(member->second.group);
+}
+
 std::optional<trace::MemoryKill> KillLedger::take(pid_t pid) {
   const auto member = members_.find(pid);
   if (member == members_.end()) return std::nullopt;

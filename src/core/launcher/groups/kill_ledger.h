@@ -34,6 +34,8 @@ class KillLedger {
 
   // The process has a new image: it may have changed its group before.
   void enter(pid_t pid);
+  // The lowest memory limit of the group that the process was seen in, and of those above it; 0: none.
+  std::uint64_t limit_bytes(pid_t pid) const;
   // Before judge(): books kills of processes that are still dying. Cheap while the machine counts no kill.
   void look(std::uint64_t now_ns) { settle({}, now_ns); }
   // Of all that are over now, at once: they share the kills.
