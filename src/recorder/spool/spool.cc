@@ -102,14 +102,14 @@ Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launche
   if (mode != SpoolMode::Standalone && chunks < chunk_limit_) chunk_limit_ = static_cast<std::uint32_t>(chunks);
   if (chunk_limit_ == 0) chunk_limit_ = 1;
   least_chunks_ = 0;
-  is_limit_decided_ = false;
+  is_limit_decided_.store(false, std::memory_order_relaxed);
   return 0;
 }
 
 std::uint32_t Spool::chunk_limit() const {
   if (mode_ != SpoolMode::Launched) return chunk_limit_;
   std::uint32_t most = header_->most_chunks.load(std::memory_order_relaxed);
-  if (most == 0) most = is_limit_decided_ ? chunk_limit_ : trace::kUndecidedChunks;
+  if (most == 0) most = is_limit_decided_.load(std::memory_order_relaxed) ? chunk_limit_ : trace::kUndecidedChunks;
   if (most > chunk_limit_) most = chunk_limit_;
   return most > least_chunks_ ? most : least_chunks_;
 }

@@ -91,7 +91,7 @@ class Spool {
   // So many, even beyond a limit: each thread holds one open.
   void allow_chunks(std::uint32_t chunks);
   // From now on the launcher's limit counts only if there is one: it takes too long to find it out.
-  void decide_limit() { is_limit_decided_ = true; }
+  void decide_limit() { is_limit_decided_.store(true, std::memory_order_relaxed); }
   bool is_unbounded() const { return chunk_limit_ == file_chunks_; }
   // Of a watch file: no more of it is made real than so many bytes. 0: no limit.
   void set_most_file_bytes(std::uint64_t bytes) { most_file_bytes_ = bytes; }
@@ -136,7 +136,7 @@ class Spool {
   SpoolMode mode_ = SpoolMode::Launched;
   std::uint32_t chunk_limit_ = 0;   // by the user and the file system
   std::uint32_t least_chunks_ = 0;  // see allow_chunks()
-  bool is_limit_decided_ = false;
+  std::atomic<bool> is_limit_decided_{false};
   std::uint64_t most_file_bytes_ = 0;
   std::uint32_t file_chunks_ = 0;  // chunks that the file's size has room for
   std::atomic<std::uint32_t> mapped_segments_{0};
