@@ -40,6 +40,7 @@ void Recorder::check_launcher() {
   if (!launched_) return;
   next_life_check_ns_.store(monotonic_ns() + kLifeCheckPeriodNs, std::memory_order_relaxed);
   if (launcher_.life() != LauncherLife::Dead) return;
+  if (spool_->is_limit_open()) return spool_->decide_limit();  // it died before it looked at this process
   spool_->header()->flags.fetch_or(trace::kSpoolOrphaned, std::memory_order_release);
   // As if the launcher had detached: another may attach.
   rendezvous.wish.store(trace::RecorderWish::Detached, std::memory_order_release);

@@ -106,10 +106,15 @@ Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launche
   return 0;
 }
 
+bool Spool::is_limit_open() const {
+  return mode_ == SpoolMode::Launched && header_->most_chunks.load(std::memory_order_relaxed) == 0 &&
+         !is_limit_decided_.load(std::memory_order_relaxed);
+}
+
 std::uint32_t Spool::chunk_limit() const {
   if (mode_ != SpoolMode::Launched) return chunk_limit_;
   std::uint32_t most = header_->most_chunks.load(std::memory_order_relaxed);
-  if (most == 0) most = is_limit_decided_.load(std::memory_order_relaxed) ? chunk_limit_ : trace::kUndecidedChunks;
+  if (most == 0) most = is_limit_open() ? trace::kUndecidedChunks : chunk_limit_;
   if (most > chunk_limit_) most = chunk_limit_;
   return most > least_chunks_ ? most : least_chunks_;
 }
