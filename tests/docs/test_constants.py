@@ -92,7 +92,7 @@ CONSTANTS = (
         "share of the limit",
         "src/core/launcher/memory_limit.cc",
         ("0120", r"1/(\d+) of the limit"),
-        pattern=r"\*limit / (\d+),",
+        pattern=r"limit_bytes / (\d+),",
     ),
     cpp("kWindowChunks", "src/core/drain/live_spool.h", ("0119", r"maps (\d+ MiB) of a spool"), scale=CHUNK_BYTES),
     cpp("kFirstControls", "src/core/drain/live_spool.cc", ("0119", r"controls of ([\d,]+) chunks")),

@@ -15,7 +15,7 @@ namespace {
 // more than 100 ms, and 384,600 events were dropped.
 constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
 // For a launcher that hasn't looked at the process yet. It usually has before 1 MiB is filled.
-constexpr std::uint64_t kLimitWaitNs = 50'000'000;
+constexpr std::uint64_t kLimitWaitNs = 200'000'000;
 constexpr std::uint64_t kLifeCheckPeriodNs = 500'000'000;
 constexpr std::uint64_t kWaitingLifeCheckNs = 50'000'000;  // while the program waits for the launcher
 
