@@ -207,7 +207,10 @@ bool ImageRecording::is_cut() {
 // A block of one thread fills up to 75 chunks. Under a small limit, or with many threads, the program would wait for
 // chunks while the launcher waits for more events.
 std::size_t ImageRecording::most_held() const {
-  const std::size_t limit = spool_->header().chunk_limit.load(std::memory_order_relaxed);
+  const SpoolHeader& header = spool_->header();
+  std::size_t limit = header.chunk_limit.load(std::memory_order_relaxed);
+  if (const std::uint32_t most = header.most_chunks.load(std::memory_order_relaxed); most != 0)
+    limit = std::min<std::size_t>(limit, most);
   return limit == 0 ? kMostHeld : std::min(kMostHeld, limit / 4);
 }
 

@@ -410,9 +410,8 @@ bool Spool::extend(std::uint32_t chunk, std::uint64_t bytes) {
 
 std::uint32_t Spool::grow(std::uint64_t bytes) {
   const std::uint32_t chunk = header_->chunk_count.load(std::memory_order_relaxed);
-  const std::uint32_t limit = chunk_limit();
-  header_->chunk_limit.store(limit, std::memory_order_relaxed);
-  if (chunk >= limit) return kNoChunk;
+  header_->chunk_limit.store(chunk_limit_ > least_chunks_ ? chunk_limit_ : least_chunks_, std::memory_order_relaxed);
+  if (chunk >= chunk_limit()) return kNoChunk;
   const std::uint32_t segment = chunk / kSegmentChunks;
   if (is_unbounded() && chunk % kSegmentChunks == 0 && !leaves_reserve()) return kNoChunk;
   if (segment >= mapped_segments_.load(std::memory_order_relaxed) && map_segment(segment, -1) != 0) return kNoChunk;

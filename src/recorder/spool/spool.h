@@ -90,8 +90,8 @@ class Spool {
   std::uint32_t chunk_limit() const;
   // So many, even beyond a limit: each thread holds one open.
   void allow_chunks(std::uint32_t chunks);
+  bool is_limit_open() const;  // the launcher hasn't looked at the process yet
   // From now on the launcher's limit counts only if there is one: it takes too long to find it out.
-  bool is_limit_open() const;
   void decide_limit() { is_limit_decided_.store(true, std::memory_order_relaxed); }
   bool is_unbounded() const { return chunk_limit_ == file_chunks_; }
   // Of a watch file: no more of it is made real than so many bytes. 0: no limit.

@@ -153,7 +153,7 @@ struct SpoolHeader {
   // ChunkControl::next_free.
   alignas(64) std::atomic<std::uint64_t> free_chunks;
   alignas(64) std::atomic<std::uint32_t> full_chunks;  // chunks in state Full: recorder adds, launcher subtracts
-  // [r] that may exist; 0: not known. The program waits if the launcher holds nearly all of them.
+  // [r] that may exist without the launcher's limit; 0: not known. The program waits if the launcher holds nearly all.
   std::atomic<std::uint32_t> chunk_limit;
   std::atomic<std::uint32_t> most_chunks;  // [l] that may exist; 0: not decided yet
   // counters, all [r]
