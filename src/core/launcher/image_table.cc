@@ -117,13 +117,12 @@ ImageTable::Process& ImageTable::enter(pid_t pid) {
 
 // Of its spool: pages of tmpfs are charged to the group of the process that touches them first.
 std::uint32_t ImageTable::most_chunks(pid_t pid) const {
-  constexpr auto kAny = static_cast<std::uint32_t>(trace::kMaxChunks);
-  const std::uint64_t limit_bytes = options_.spool_bytes != 0 ? 0 : kills_.limit_bytes(pid);
-  const std::uint64_t own_bytes = limit_bytes == 0 ? 0 : spool_bytes_under(limit_bytes);
-  const auto fewer = [](std::uint64_t most, std::uint64_t bytes) {
-    return bytes == 0 ? most : std::min(most, std::max<std::uint64_t>(bytes / trace::kChunkBytes, 1));
-  };
-  return static_cast<std::uint32_t>(fewer(fewer(kAny, own_bytes), first_.spool_bytes));
+  const std::uint64_t bytes_in_group = options_.spool_bytes != 0 ? 0 : spool_bytes_under(kills_.limit_bytes(pid));
+  std::uint64_t most = trace::kMaxChunks;
+  for (const std::uint64_t bytes : {bytes_in_group, first_.spool_bytes}) {
+    if (bytes != 0) most = std::min(most, std::max<std::uint64_t>(bytes / trace::kChunkBytes, 1));
+  }
+  return static_cast<std::uint32_t>(most);
 }
 
 bool ImageTable::add(const std::string& name, std::uint32_t named_pid) {

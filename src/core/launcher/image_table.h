@@ -55,6 +55,8 @@ class ImageTable {
 
   // Takes in the spools that appeared since the last call. False: there were none.
   bool find();
+  // Of the process's control group: MemoryGroups::free_bytes().
+  std::optional<std::uint64_t> free_bytes(pid_t pid) const { return kills_.free_bytes(pid); }
   // Looks for kills for lack of memory, at most ten times a second: while all processes live ...
   void look_for_kills();
   // ... and where these are over, before their images are closed.

@@ -209,7 +209,7 @@ bool Launch::drain(DrainDepth depth) {
   bool unheard = false;
   std::uint64_t next_look_ns = ~std::uint64_t{0};
   const bool trims = depth == DrainDepth::Everything && trace::monotonic_ns() >= next_trim_ns_;
-  const RoomOfProcess free_bytes = [this](pid_t pid) { return groups_.free_bytes(groups_.of_process(pid)); };
+  const RoomOfProcess free_bytes = [this](pid_t pid) { return images_->free_bytes(pid); };
   if (trims) next_trim_ns_ = trace::monotonic_ns() + kFlushPeriodNs;
   for (auto& [pid, process] : images_->processes()) {
     if (process.image == nullptr) continue;

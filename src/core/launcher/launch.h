@@ -12,7 +12,6 @@
 #include "core/drain/image_recording.h"
 #include "core/drain/output/trace_names.h"
 #include "core/launcher/executable_check.h"
-#include "core/launcher/groups/memory_groups.h"
 #include "core/launcher/image_table.h"
 #include "core/launcher/launch_signals.h"
 #include "core/launcher/launcher.h"
@@ -73,7 +72,6 @@ class Launch {
   std::uint64_t detached_ns_ = 0;  // then; 0: not by the clock
   std::uint32_t signalled_snapshots_ = 0;
   ReadingBudget reading_budget_;
-  const MemoryGroups groups_;
   std::optional<TraceNames> names_;
   pid_t child_ = 0;
   LaunchOutcome outcome_;

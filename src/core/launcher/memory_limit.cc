@@ -63,13 +63,12 @@ std::optional<std::uint64_t> memory_limit_bytes() {
 std::uint64_t spool_bytes_under(std::uint64_t limit_bytes) {
   constexpr std::uint64_t kLeast = 2 << 20;
   constexpr std::uint64_t kUsual = trace::kDefaultLaunchedChunks * trace::kChunkBytes;
-  return limit_bytes / 64 >= kUsual ? 0 : std::max(limit_bytes / 64, kLeast);
+  if (limit_bytes == 0 || limit_bytes / 64 >= kUsual) return 0;
+  return std::max(limit_bytes / 64, kLeast);
 }
 
 std::uint64_t spool_bytes_within_limit(std::uint64_t wanted) {
-  if (wanted != 0) return wanted;
-  const std::optional<std::uint64_t> limit = memory_limit_bytes();
-  return limit ? spool_bytes_under(*limit) : 0;
+  return wanted != 0 ? wanted : spool_bytes_under(memory_limit_bytes().value_or(0));
 }
 
 }  // namespace tare::core

@@ -15,8 +15,8 @@ std::optional<std::uint64_t> memory_limit_bytes();
 // Version 2 has memory.max in it, version 1 memory/.../memory.limit_in_bytes.
 std::optional<std::uint64_t> memory_limit_bytes(std::string_view groups, const std::string& root);
 
-// The limit of the spool of a process whose group has such a memory limit; 0: none, the recorder's default of 64 MiB
-// fits. The spool takes memory from the program: so it gets a sixty-fourth, but at least the amount that a program
+// The limit of the spool of a process whose group has such a memory limit (0: none). 0: the recorder's default of 64
+// MiB fits. The spool takes memory from the program: so it gets a sixty-fourth, but at least the amount that a program
 // fills while the launcher wakes.
 std::uint64_t spool_bytes_under(std::uint64_t limit_bytes);
 

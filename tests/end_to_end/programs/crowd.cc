@@ -25,12 +25,12 @@ void work(unsigned seed) {
 
 }  // namespace
 
-// crowd [wait]: for a line of input
+// crowd [wait]: makes a block for each empty line, until there is another one
 int main(int count, char**) {
   if (count > 1) {
     std::printf("ready\n");
     std::fflush(stdout);
-    std::getchar();
+    while (std::getchar() == '\n') std::free(allocate(0, 0));
   }
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < kThreads; ++i) threads.emplace_back(work, i);

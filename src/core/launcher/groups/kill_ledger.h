@@ -36,6 +36,8 @@ class KillLedger {
   void enter(pid_t pid);
   // The lowest memory limit of the group that the process was seen in, and of those above it; 0: none.
   std::uint64_t limit_bytes(pid_t pid) const;
+  // Of the group that the process is in now: MemoryGroups::free_bytes().
+  std::optional<std::uint64_t> free_bytes(pid_t pid) const { return groups_.free_bytes(groups_.of_process(pid)); }
   // Before judge(): books kills of processes that are still dying. Cheap while the machine counts no kill.
   void look(std::uint64_t now_ns) { settle({}, now_ns); }
   // Of all that are over now, at once: they share the kills.
