@@ -130,10 +130,16 @@ std::function<bool()> asking(const std::function<bool()>& interrupted) {
   };
 }
 
+using Budget = std::tuple<double, std::uint64_t, std::uint64_t>;  // CPU share, bytes of memory, bytes on disk
+
+core::SamplingBudget budget_of(const Budget& budget) {
+  return {std::get<0>(budget), std::get<1>(budget), std::get<2>(budget)};
+}
+
 core::LaunchOutcome run(
     std::vector<std::string> command, std::string output, std::string recorder_library, std::uint64_t sample_bytes,
-    bool wait_for_all, bool record_environment, bool record_free_stacks, bool record_contents, bool take_snapshots,
-    bool summarize, bool start_paused, int snapshot_signal, std::uint64_t max_segment_bytes,
+    const Budget& budget, bool wait_for_all, bool record_environment, bool record_free_stacks, bool record_contents,
+    bool take_snapshots, bool summarize, bool start_paused, int snapshot_signal, std::uint64_t max_segment_bytes,
     std::uint32_t keep_segments, const std::function<bool()>& interrupted, const nb::bytes& allocators,
     const std::function<void(std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t)>& progress) {
   core::LaunchOptions options;
@@ -141,6 +147,7 @@ core::LaunchOutcome run(
   options.output = std::move(output);
   options.recorder_library = std::move(recorder_library);
   options.sample_bytes = sample_bytes;
+  options.budget = budget_of(budget);
   options.wait_for = wait_for_all ? core::WaitFor::AllProcesses : core::WaitFor::FirstProcess;
   options.environment = record_environment ? core::RecordEnvironment::Yes : core::RecordEnvironment::No;
   options.free_stacks = record_free_stacks ? core::RecordFreeStacks::Yes : core::RecordFreeStacks::No;
@@ -167,8 +174,8 @@ core::LaunchOutcome run(
 }
 
 core::LaunchOutcome attach(int pid, std::string program, std::string output, std::string recorder_library,
-                           std::uint64_t sample_bytes, bool record_free_stacks, bool record_contents,
-                           bool take_snapshots, bool summarize, std::uint64_t max_segment_bytes,
+                           std::uint64_t sample_bytes, const Budget& budget, bool record_free_stacks,
+                           bool record_contents, bool take_snapshots, bool summarize, std::uint64_t max_segment_bytes,
                            std::uint32_t keep_segments, const std::function<bool()>& interrupted, double seconds) {
   core::AttachOptions options;
   options.pid = pid;
@@ -177,6 +184,7 @@ core::LaunchOutcome attach(int pid, std::string program, std::string output, std
   options.launch.output = std::move(output);
   options.launch.recorder_library = std::move(recorder_library);
   options.launch.sample_bytes = sample_bytes;
+  options.launch.budget = budget_of(budget);
   options.launch.free_stacks = record_free_stacks ? core::RecordFreeStacks::Yes : core::RecordFreeStacks::No;
   options.launch.contents = record_contents ? core::RecordContents::Yes : core::RecordContents::No;
   options.launch.snapshots = snapshots_of(take_snapshots, record_contents);
@@ -314,13 +322,13 @@ void bind_launch(nb::module_& module) {
         return outcome.failure ? outcome.failure->message : std::string();
       });
   module.def("run", run, nb::arg("command"), nb::kw_only(), nb::arg("output"), nb::arg("recorder_library"),
-             nb::arg("sample_bytes"), nb::arg("wait_for_all"), nb::arg("record_environment"),
+             nb::arg("sample_bytes"), nb::arg("budget"), nb::arg("wait_for_all"), nb::arg("record_environment"),
              nb::arg("record_free_stacks"), nb::arg("record_contents"), nb::arg("take_snapshots"), nb::arg("summarize"),
              nb::arg("start_paused"), nb::arg("snapshot_signal"), nb::arg("max_segment_bytes"),
              nb::arg("keep_segments"), nb::arg("interrupted"), nb::arg("allocators") = nb::bytes("", 0),
              nb::arg("progress").none());
   module.def("attach", attach, nb::arg("pid"), nb::kw_only(), nb::arg("program"), nb::arg("output"),
-             nb::arg("recorder_library"), nb::arg("sample_bytes"), nb::arg("record_free_stacks"),
+             nb::arg("recorder_library"), nb::arg("sample_bytes"), nb::arg("budget"), nb::arg("record_free_stacks"),
              nb::arg("record_contents"), nb::arg("take_snapshots"), nb::arg("summarize"), nb::arg("max_segment_bytes"),
              nb::arg("keep_segments"), nb::arg("interrupted"), nb::arg("seconds"));
 }

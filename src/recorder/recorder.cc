@@ -17,6 +17,7 @@
 #include "recorder/foreign/described.h"
 #include "recorder/hooks/passing.h"
 #include "recorder/hooks/real.h"
+#include "recorder/limits/sampling_budget.h"
 #include "recorder/process/bus_errors.h"
 #include "recorder/process/environment.h"
 #include "recorder/process/process_facts.h"
@@ -200,6 +201,7 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   if (error == 0 && launched_) {
     const LauncherLife life = launcher_.connected() ? launcher_.life() : launcher_.connect(directory_);
     if (life == LauncherLife::Dead) return false;
+    if (sampling() && launcher_.is_disk_full()) error = kBudgetIsUsed;
   }
   const std::uint32_t most_buckets = watching() ? SampledSet::kMostBucketsOfWatch : SampledSet::kMostBuckets;
   if (error == 0 && sampling() && origin == nullptr && !sampler.prepare(sample_bytes_, sample_seed_, most_buckets)) {
@@ -280,6 +282,7 @@ Errno Recorder::fill_spool(const ForkOrigin* origin) {
     return error;
   }
   fill_header(origin);
+  if (launched_ && sampling()) sampling_budget.begin(launcher_.control(), *spool_, origin != nullptr);
   if (watching() && !watch.begin(*spool_, origin != nullptr ? parent_spool_ : nullptr)) return ENOMEM;
   attach_tables(spool_->tables());
   process_id_ = spool_->header()->pid;

@@ -87,10 +87,10 @@ CONSTANTS = (
     cpp("kUnwindGaps", "src/trace/spool/spool_layout.h", ("0123", r"\((\d+) entries\)")),
     cpp("kMost", "src/trace/model/own_ranges.h", ("0118", r"at most (\d+) ranges")),
     # launcher
-    cpp("kLeast", "src/core/launcher/memory_limit.cc", ("0120", r"at least (\d+ MiB)")),
+    cpp("kLeast", "src/core/launcher/groups/memory_limit.cc", ("0120", r"at least (\d+ MiB)")),
     cpp(
         "share of the limit",
-        "src/core/launcher/memory_limit.cc",
+        "src/core/launcher/groups/memory_limit.cc",
         ("0120", r"1/(\d+) of the limit"),
         pattern=r"limit_bytes / (\d+),",
     ),

@@ -19,7 +19,7 @@ PROCESS: dict[str, Any] = {
     "kernel": "6.1", "allocator": "glibc", "allocator_path": "/lib/libc.so.6", "page_bytes": 4096, "start_realtime_ns": 0,
     "duration_ns": 2_000_000_000, "complete": 1, "wait_status": 0, "out_of_memory": None, "memory_group": None, "memory_kills_before": None, "memory_kills_after": None,
     "memory_deaths": None, "memory_limit_bytes": None, "peak_rss_bytes": None, "earlier_peak_rss_bytes": None, "spool_bytes": None, "sample_bytes": 0, "threads": 1,
-    "peak_time_ns": 1_000_000_000, "paused_ns": None, "imported_from": None, "missing_facts": None,
+    "peak_time_ns": 1_000_000_000, "paused_ns": None, "sample_doublings": None, "recorder_cpu_ns": None, "process_cpu_ns": None, "sampling_stopped_by": None, "sampling_stopped_ns": None, "imported_from": None, "missing_facts": None,
 }  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def test_each_verb_has_help_with_examples(verb: str, capsys: pytest.CaptureFixtu
 
 
 # Options whose value belongs to one verb alone: `variant` has GVariant's types, `watch` limits of its own cost.
-OWN_VALUES = {("watch", "--budget"), ("variant", "--type"), ("fleet add", "--label"), ("fleet add", "--build")}
+OWN_VALUES = {("check", "--budget"), ("variant", "--type"), ("fleet add", "--label"), ("fleet add", "--build")}
 
 
 def test_an_option_has_one_meaning_in_all_verbs() -> None:

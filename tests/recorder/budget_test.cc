@@ -1,5 +1,5 @@
 // The budget of a watched process: its text, when the distance doubles, and that sums stay right meanwhile.
-#include "recorder/watch/budget.h"
+#include "recorder/limits/budget.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "test_launcher.h"
+#include "trace/model/sampling_limit.h"
 #include "trace/model/seen_counts.h"
 
 namespace tare::test {
@@ -100,6 +103,74 @@ TEST(SampledRun, IsRepeatable) {
   const Sums first = weigh(run({program("megabytes")}, options).only_image());
   const Sums second = weigh(run({program("megabytes")}, options).only_image());
   EXPECT_EQ(first.allocs, second.allocs);
+}
+
+// The recorder's cost is far beyond the share at the first distance, so that it doubles several times in each run.
+TEST(SampledRun, StandsForTheExactOneWhileABudgetWidensIt) {
+  const std::vector<std::string> command = {program("tight_realloc"), "100000", "2"};
+  const Sums exact = weigh(run(command).only_image());
+  constexpr int kSeeds = 40;
+  std::vector<Sums> all;
+  std::uint32_t doublings = 0;
+  for (int seed = 1; seed <= kSeeds; ++seed) {
+    RunOptions options;
+    options.environment = {"TARE_SAMPLE_BYTES=256", "TARE_SAMPLE_SEED=" + std::to_string(seed)};
+    options.budget.cpu_share = 0.03;
+    const RunResult result = run(command, options);
+    ASSERT_TRUE(result.exited(0));
+    const SpoolImage& image = result.only_image();
+    doublings += image.header().doublings.load();
+    EXPECT_EQ(image.header().stopped_by.load(), 0u);
+    EXPECT_EQ(image.header().sample_bytes, 256u);
+    EXPECT_EQ(image.replay().impossible, 0u);
+    all.push_back(weigh(image));
+  }
+  EXPECT_GE(doublings, 2u * kSeeds);
+  const auto check = [&](double Sums::* sum) {  // within 5 standard errors
+    double mean = 0;
+    double square = 0;
+    for (const Sums& sums : all) mean += sums.*sum / kSeeds;
+    for (const Sums& sums : all) square += (sums.*sum - mean) * (sums.*sum - mean) / (kSeeds - 1);
+    const double error = std::sqrt(square / kSeeds);
+    EXPECT_LT(error, 0.1 * exact.*sum);  // it depends on the machine's speed
+    EXPECT_NEAR(mean, exact.*sum, 5 * error);
+  };
+  check(&Sums::allocs);
+  check(&Sums::requested);
+}
+
+TEST(SampledRun, StopsWhereTheBudgetsMemoryIsTooSmall) {
+  RunOptions options;
+  options.environment = {"TARE_SAMPLE_BYTES=256", "TARE_SAMPLE_SEED=1"};
+  options.budget.memory_bytes = 1 << 20;  // the set of samples alone takes more
+  const RunResult result = run({program("tight_realloc"), "100000", "2"}, options);
+  ASSERT_TRUE(result.exited(0));
+  const SpoolImage& image = result.only_image();
+  EXPECT_EQ(image.header().stopped_by.load(), static_cast<std::uint32_t>(trace::SamplingLimit::Memory));
+  EXPECT_GT(image.header().stopped_at_ns.load(), image.header().start_monotonic_ns);
+  EXPECT_EQ(image.replay().impossible, 0u);
+  EXPECT_LT(weigh(image).events, 5000u);  // of 50,000
+}
+
+TEST(SampledRun, WidensAsOftenAsTheLauncherWants) {
+  RunOptions options;
+  options.environment = {"TARE_SAMPLE_BYTES=100", "TARE_SAMPLE_SEED=5"};
+  options.budget.doublings = 4;
+  const RunResult result = run({program("forks"), "fork"}, options);
+  ASSERT_TRUE(result.exited(0));
+  ASSERT_EQ(result.images.size(), 2u);
+  for (const SpoolImage& image : result.images) EXPECT_EQ(image.header().doublings.load(), 4u);
+}
+
+TEST(SampledRun, RecordsNoProcessOnceTheDiskIsFull) {
+  RunOptions options;
+  options.environment = {"TARE_SAMPLE_BYTES=100", "TARE_SAMPLE_SEED=5"};
+  options.budget.disk_is_full = true;
+  const RunResult result = run({program("forks"), "fork"}, options);
+  ASSERT_TRUE(result.exited(0));
+  EXPECT_TRUE(result.images.empty());
+  ASSERT_FALSE(result.notices.empty());
+  EXPECT_EQ(result.notices[0], "forks\nthe budget's disk space is used up");
 }
 
 TEST(SampledRun, FollowsForks) {

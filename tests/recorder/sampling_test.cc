@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/analysis/thinned_weight.h"
 #include "recorder/base/numeric.h"
 
 namespace tare::recorder {
@@ -30,6 +31,11 @@ double decided(const Sampler& sampler, SamplingState& state, std::uint64_t bytes
   const double weight = sampler.decide(state, Sampler::octave(bytes));
   if (weight != 0) Sampler::count_allocation(state);
   return weight;
+}
+
+// Which odds a block of that weight was sampled with: as a set of sampled blocks has it.
+int odds_of(const Sampler& sampler, double weight, std::uint64_t bytes) {
+  return weight == 0 ? SampledSet::kNotIn : static_cast<int>(sampler.odds_of(weight, Sampler::octave(bytes)));
 }
 
 struct Sums {
@@ -54,7 +60,8 @@ Sums run_program(const Sampler* sampler, std::uint64_t seed) {
   const auto change = [&](double& weight, std::uint64_t from, std::uint64_t to) {
     const int before = Sampler::octave(from), after = Sampler::octave(to);
     double next = weight;
-    if (sampler != nullptr && before != after) next = sampler->decide_again(state, weight != 0, before, after);
+    if (sampler != nullptr && before != after)
+      next = sampler->decide_again(state, odds_of(*sampler, weight, from), before, after).weight;
     if (weight != 0 && next != 0) {
       sums.steps += std::max(weight, next);
       sums.step_bytes += std::max(weight, next) * static_cast<double>(from);
@@ -139,13 +146,14 @@ Sums run_real_blocks(const Sampler* sampler, std::uint64_t seed) {
     } else if (next_random(3) != 0) {
       const int before = Sampler::octave(malloc_usable_size(held.block));
       const double old_weight = held.weight;
+      const int odds = held.weight == 0 ? SampledSet::kNotIn : 0;
       const std::uint64_t old_bytes = held.bytes;
       held.bytes = next_request();
       held.block = std::realloc(held.block, held.bytes);
       const bool stays = held.weight == 0 && before == Sampler::request_octave(held.bytes);
       if (sampler != nullptr && !stays) {
         const int after = Sampler::octave(malloc_usable_size(held.block));
-        held.weight = sampler->decide_again(state, held.weight != 0, before, after);
+        held.weight = sampler->decide_again(state, odds, before, after).weight;
       }
       add(held.weight, held.bytes);
       if (old_weight != 0 && held.weight != 0) {
@@ -289,14 +297,15 @@ TEST(Sampling, HugeBlocksAreAlwaysSampled) {
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(decided(*sampler, state, 1 << 20), 1);
 }
 
-// Live blocks as a watch file keeps them, while the distance doubles again and again: two threads take turns, so that
-// one's next sample was drawn with an older distance. Exactly, without a sampler.
 struct Held {
   double weight = 0;
   std::uint64_t bytes = 0;
 };
+enum class Samples : std::uint8_t { AreThinned, KeepTheirWeights };  // in a watch file, in a recording
 
-Sums run_widening(Sampler* sampler, std::uint64_t seed) {
+// Live blocks while the distance doubles again and again: two threads take turns, so that one's next sample was drawn
+// with an older distance. Exactly, without a sampler.
+Sums run_widening(Sampler* sampler, Samples samples, std::uint64_t seed) {
   SamplingState states[2] = {};
   if (sampler != nullptr) {
     for (std::uint64_t thread = 0; thread < 2; ++thread) sampler->seed(states[thread], thread);
@@ -320,9 +329,18 @@ Sums run_widening(Sampler* sampler, std::uint64_t seed) {
     const bool grows = held.bytes != 0 && next(random) % 3 == 0;
     if (sampler == nullptr) {
       held.weight = 1;
+      sums.step_bytes += grows;
     } else if (grows) {
       const int before = Sampler::octave(held.bytes), after = Sampler::octave(bytes);
-      if (before != after) held.weight = sampler->decide_again(state, held.weight != 0, before, after);
+      const int odds = held.weight != 0 && samples == Samples::AreThinned ? static_cast<int>(sampler->newest_odds())
+                                                                          : odds_of(*sampler, held.weight, held.bytes);
+      // A hook calls it for any realloc of a sampled block, and for others if the octave changes.
+      if (before != after || held.weight != 0) {
+        const auto [weight, continues] = sampler->decide_again(state, odds, before, after);
+        if (continues)
+          sums.step_bytes += std::max(core::thinned_weight(held.weight, held.bytes, weight, bytes), weight);
+        held.weight = weight;
+      }
     } else {
       held.weight = decided(*sampler, state, bytes);
     }
@@ -330,10 +348,12 @@ Sums run_widening(Sampler* sampler, std::uint64_t seed) {
     sums.blocks += held.weight;
     sums.bytes += held.weight * static_cast<double>(bytes);
     if (sampler == nullptr) continue;
-    held.weight = thin(held.weight, bytes);
+    if (samples == Samples::AreThinned) held.weight = thin(held.weight, bytes);
     if (step % 7000 == 6999) {
       EXPECT_TRUE(sampler->widen());
-      for (Held& each : all) each.weight = thin(each.weight, each.bytes);
+      for (Held& each : all) {
+        if (samples == Samples::AreThinned) each.weight = thin(each.weight, each.bytes);
+      }
     }
   }
   for (const Held& held : all) {
@@ -343,14 +363,18 @@ Sums run_widening(Sampler* sampler, std::uint64_t seed) {
   return sums;
 }
 
-TEST(Sampling, IsRightInTheMeanWhileTheDistanceDoubles) {
-  const Sums exact = run_widening(nullptr, 0);
+class WideningSampler : public testing::TestWithParam<Samples> {};
+INSTANTIATE_TEST_SUITE_P(OfWatchAndRecording, WideningSampler,
+                         testing::Values(Samples::AreThinned, Samples::KeepTheirWeights));
+
+TEST_P(WideningSampler, IsRightInTheMean) {
+  const Sums exact = run_widening(nullptr, GetParam(), 0);
   auto sampler = std::make_unique<Sampler>();
   constexpr int kSeeds = 200;
   std::vector<Sums> all;
   for (int seed = 0; seed < kSeeds; ++seed) {
     ASSERT_TRUE(sampler->prepare(256, static_cast<std::uint64_t>(seed)));
-    all.push_back(run_widening(sampler.get(), static_cast<std::uint64_t>(seed)));
+    all.push_back(run_widening(sampler.get(), GetParam(), static_cast<std::uint64_t>(seed)));
     ASSERT_EQ(sampler->mean_bytes(), 256u << 8);
   }
   // Within 4 standard errors of the mean, which are less than two percent.
@@ -367,6 +391,7 @@ TEST(Sampling, IsRightInTheMeanWhileTheDistanceDoubles) {
   check(&Sums::bytes);
   check(&Sums::live_bytes);
   check(&Sums::steps);
+  check(&Sums::step_bytes);  // reallocs
 }
 
 TEST(Sampling, TheDistanceDoublesAtMost23Times) {
@@ -375,63 +400,31 @@ TEST(Sampling, TheDistanceDoublesAtMost23Times) {
   int times = 0;
   while (sampler->widen()) ++times;
   EXPECT_EQ(times, 23);
+  EXPECT_EQ(sampler->doublings(), 23u);
 }
 
-TEST(SampledSet, HasBucketsForTheDistance) {
-  EXPECT_EQ(SampledSet::buckets_for(512 << 10), 1u << 12);  // 256 KiB
-  EXPECT_EQ(SampledSet::buckets_for(500'000), 1u << 12);    // always a power of two
-  EXPECT_EQ(SampledSet::buckets_for(16 << 10), SampledSet::kMostBuckets);
-  EXPECT_EQ(SampledSet::buckets_for(1), SampledSet::kMostBuckets);
-  EXPECT_EQ(SampledSet::buckets_for(std::uint64_t{1} << 60), SampledSet::kFewestBuckets);
-}
-
-class SampledSets : public testing::TestWithParam<std::uint32_t> {};
-INSTANTIATE_TEST_SUITE_P(OfAllSizes, SampledSets,
-                         testing::Values(SampledSet::kFewestBuckets, SampledSet::kMostBuckets));
-
-TEST_P(SampledSets, HoldWhatWasPutIn) {
-  auto set = std::make_unique<SampledSet>();
-  ASSERT_TRUE(set->prepare(GetParam()));
-  const std::uint64_t kBlocks = GetParam() * std::uint64_t{8};  // more than the buckets hold without growing
-  for (std::uint64_t i = 1; i <= kBlocks; ++i) ASSERT_TRUE(set->insert(i * 48));
-  for (std::uint64_t i = 1; i <= kBlocks; ++i) ASSERT_FALSE(set->remove(i * 48 + 16));
-  for (std::uint64_t i = 1; i <= kBlocks; ++i) ASSERT_TRUE(set->remove(i * 48));
-  for (std::uint64_t i = 1; i <= kBlocks; ++i) ASSERT_FALSE(set->remove(i * 48));
-}
-
-TEST(SampledSet, RulesNearlyAllOthersOutAtFirstSight) {
-  auto set = std::make_unique<SampledSet>();
-  ASSERT_TRUE(set->prepare(SampledSet::kFewestBuckets));
-  constexpr std::uint64_t kSampled = 2'000;  // 1 GiB at 512 KiB
-  constexpr std::uint64_t kOthers = 1'000'000;
-  for (std::uint64_t i = 1; i <= kSampled; ++i) ASSERT_TRUE(set->insert(i << 19));
-  std::uint64_t wrong = 0;
-  for (std::uint64_t i = 1; i <= kOthers; ++i) wrong += set->may_hold_at_first_sight((i << 6) + 16);
-  EXPECT_LT(wrong, kOthers / 7);
-  for (std::uint64_t i = 1; i <= kSampled; ++i) ASSERT_TRUE(set->may_hold_at_first_sight(i << 19));
-  EXPECT_TRUE(set->may_hold_at_first_sight(0));
-  EXPECT_FALSE(set->remove(0));
-  for (std::uint64_t i = 1; i <= kSampled; ++i) ASSERT_TRUE(set->remove(i << 19));
-  wrong = 0;
-  for (std::uint64_t i = 1; i <= kOthers; ++i) wrong += set->may_hold_at_first_sight((i << 6) + 16);
-  EXPECT_LT(wrong, kOthers / 10'000);  // what a null pointer leads to
-}
-
-TEST(SampledSet, IsSharedByThreads) {
-  auto set = std::make_unique<SampledSet>();
-  ASSERT_TRUE(set->prepare(SampledSet::kFewestBuckets));
-  std::atomic<std::uint64_t> lost{0};
-  std::vector<std::thread> threads;
-  for (std::uint64_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&set, &lost, t] {
-      for (int round = 0; round < 20; ++round) {
-        for (std::uint64_t i = 1; i <= 10'000; ++i) set->insert((i * 4 + t) * 16);
-        for (std::uint64_t i = 1; i <= 10'000; ++i) lost += !set->remove((i * 4 + t) * 16);
-      }
-    });
+TEST(Sampling, TakesNoMoreSamplesOnceStopped) {
+  for (const int doublings : {0, 3, 23}) {
+    auto sampler = std::make_unique<Sampler>();
+    ASSERT_TRUE(sampler->prepare(1024, 1));
+    for (int i = 0; i < doublings; ++i) ASSERT_TRUE(sampler->widen());
+    SamplingState state{};
+    sampler->seed(state, 0);
+    sampler->stop();
+    sampler->stop();
+    EXPECT_TRUE(sampler->is_stopped());
+    EXPECT_FALSE(sampler->widen());
+    EXPECT_EQ(sampler->doublings(), static_cast<std::uint32_t>(doublings));
+    int samples = 0;
+    for (int i = 0; i < 100'000; ++i) samples += decided(*sampler, state, 1 << 20) != 0;
+    EXPECT_LE(samples, 1);  // that was drawn before
+    EXPECT_EQ(sampler->decide_again(state, SampledSet::kNotIn, 5, 30).weight, 0);
+    EXPECT_EQ(sampler->decide_again(state, doublings, 30, 30).weight, 0);
+    EXPECT_EQ(sampler->decide_again(state, 0, 30, 5).weight, 0);
+    ASSERT_TRUE(sampler->prepare(1024, 1));
+    EXPECT_FALSE(sampler->is_stopped());
+    EXPECT_EQ(sampler->doublings(), 0u);
   }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(lost.load(), 0u);
 }
 
 }  // namespace

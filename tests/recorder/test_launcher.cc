@@ -93,6 +93,13 @@ class Control {
     lock.l_whence = SEEK_SET;
     if (fcntl(fd_, F_SETLK, &lock) != 0) throw std::runtime_error("unlock");
   }
+  void give(const Budget& budget) {
+    control_->cpu_share = budget.cpu_share;
+    control_->memory_bytes = budget.memory_bytes;
+    control_->doublings = budget.doublings;
+    control_->disk_is_full = budget.disk_is_full ? 1 : 0;
+    control_->has_budget = budget.is_given() ? 1 : 0;
+  }
   ~Control() {
     munmap(control_, 4096);
     close(fd_);
@@ -190,6 +197,7 @@ RunResult run(const std::vector<std::string>& command, const RunOptions& options
   std::optional<Control> control;
   if (options.launcher != Launcher::None) {
     control.emplace(directory, options.launcher != Launcher::Dead);
+    control->give(options.budget);
     environment.push_back("TARE_SPOOL_DIR=" + directory);
   }
 

@@ -17,12 +17,22 @@ enum class Launcher {
   Dead,      // its control file lies there unlocked
 };
 
+struct Budget {  // as the launcher's control file has it from the start
+  double cpu_share = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint32_t doublings = 0;
+  bool disk_is_full = false;
+
+  bool is_given() const { return cpu_share > 0 || memory_bytes != 0 || doublings != 0 || disk_is_full; }
+};
+
 struct RunOptions {
   Launcher launcher = Launcher::Draining;
   std::vector<std::string> environment;  // NAME=VALUE, added
   std::string directory;                 // where spools go; empty: a fresh one in /dev/shm
   std::uint32_t most_chunks = 0;         // that the launcher sets in each spool; 0: it decides nothing
-  double kill_after_s = 0;               // SIGKILL that long after there is a spool; 0: never
+  Budget budget;
+  double kill_after_s = 0;  // SIGKILL that long after there is a spool; 0: never
   // The program hangs: SIGKILL and a failure. Signals.AfterEachInstruction took 140 s beside ten busy processes.
   double give_up_after_s = 600;
   bool recorded = true;

@@ -52,7 +52,7 @@ class Watched {
 
   // A sampled block of `bytes`, made on a stack of these rows.
   void begin(std::uint64_t address, std::uint64_t bytes, double weight, std::uint32_t leaf, std::uint32_t thread = 0) {
-    sampler.sampled.insert(address);
+    sampler.sampled.insert(address, 0);
     using trace::W0;
     const std::uint64_t words[] = {
         static_cast<std::uint64_t>(trace::Op::Alloc) | W0::kStamped | std::uint64_t{3} << W0::kFreshShift,
@@ -74,7 +74,7 @@ class Watched {
   // A realloc, as words with stamps.
   void move(std::uint64_t from, std::uint64_t to, std::uint64_t bytes, double weight, std::uint64_t before) {
     sampler.sampled.remove(from);
-    sampler.sampled.insert(to);
+    sampler.sampled.insert(to, 0);
     using trace::W0;
     const std::uint64_t words[] = {
         static_cast<std::uint64_t>(trace::Op::Realloc) | W0::kStamped | std::uint64_t{1} << W0::kFreshShift,
@@ -147,7 +147,7 @@ TEST(Watch, RestsAndGoesOn) {
 
   sampler.sampled.remove(0x1000);
   watched.watch().end_resting(0x1000, stamp());
-  sampler.sampled.insert(0x4000);
+  sampler.sampled.insert(0x4000, 0);
   const std::uint64_t event[] = {static_cast<std::uint64_t>(trace::Op::Alloc), 0x4000 | trace::W1::kWeighted, 400,
                                  __builtin_bit_cast(std::uint64_t, 3.0)};
   {
@@ -177,7 +177,7 @@ TEST(Watch, AnEndOfARestLeavesAYoungerBlock) {
   watched.begin(0x1000, 100, 10, 5);
   watched.watch().rest();
   const std::uint64_t before = stamp();
-  sampler.sampled.insert(0x1000);  // another thread's block, while the realloc of the first is under way
+  sampler.sampled.insert(0x1000, 0);  // another thread's block, while the realloc of the first is under way
   const std::uint64_t event[] = {static_cast<std::uint64_t>(trace::Op::Alloc), 0x1000 | trace::W1::kWeighted, 700,
                                  __builtin_bit_cast(std::uint64_t, 1.0)};
   {

@@ -273,6 +273,7 @@ void write_rich_trace(const std::string& path) {
     record.spool_events += spool_events;
   }
   record.info.wait_status = 9;
+  record.info.sampling = SamplingUse{3, SamplingLimit::Disk, 1'500'000'000, 5'000'000, 2'000'000'000};
   record.info.memory_kill = MemoryKill{"/sys/fs/cgroup/rich", true, 2, 300, 1, std::uint64_t{1} << 33};
   record.info.dropped_events = 24;
   record.info.truncated_stacks = 1;

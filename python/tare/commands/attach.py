@@ -75,16 +75,17 @@ def _attach(pid: int, options: argparse.Namespace) -> int:
     from tare.installation import recorder_library
     from tare.live import launcher_requests
     from tare.naming.symbol_folders import search_too
-    from tare.text.sizes import parse_bytes
 
     max_segment_bytes, keep_segments = run_command.segment_limits(options, "attach")
+    sample_bytes, budget = run_command.sampling(options, "attach")
     contents, snapshots = run_command.contents_and_snapshots(options.content, snapshots=options.snapshots)
     outcome = _core.attach(
         pid,
         program=launcher_requests.program_of(pid),
         output=options.output,
         recorder_library=recorder_library(),
-        sample_bytes=parse_bytes(options.sample, "--sample"),
+        sample_bytes=sample_bytes,
+        budget=budget,
         record_free_stacks=options.free_stacks,
         record_contents=contents,
         take_snapshots=snapshots,

@@ -166,6 +166,7 @@ def malloc_calls(command: list[str]) -> int | None:
                 output=f"{folder}/run.tare",
                 recorder_library=recorder_library(),
                 sample_bytes=0,
+                budget=(0, 0, 0),
                 wait_for_all=True,
                 record_environment=False,
                 record_free_stacks=False,

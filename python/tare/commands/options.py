@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 
 EVERYTHING = "*"  # the value of --content without lenses
+DEFAULT_BUDGET = "cpu=0.5%"
 
 
 def rows(text: str) -> int | None:
@@ -106,6 +107,16 @@ def add_recording(parser: argparse.ArgumentParser) -> None:
         metavar="BYTES",
         default="0",
         help="record one allocation in BYTES on average, such as 512K or 4M (default: every allocation)",
+    )
+    parser.add_argument(
+        "--budget",
+        nargs="?",
+        const=DEFAULT_BUDGET,
+        default="",
+        metavar="LIMITS",
+        help="widen the distance of --sample (default with a budget: 512K) to keep limits such as cpu=0.5%%,memory=16M,"
+        "disk=64M: the recorder's share of each process's CPU time, its memory there, and all traces "
+        f"(without LIMITS: {DEFAULT_BUDGET.replace('%', '%%')})",
     )
     parser.add_argument("--free-stacks", action="store_true", help="also record the stacks of frees")
     parser.add_argument(

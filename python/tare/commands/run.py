@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tare.commands.options import EVERYTHING, add_recording, add_sources
+from tare.commands.options import DEFAULT_BUDGET, EVERYTHING, add_recording, add_sources
 from tare.errors import COMMAND_NOT_FOUND, USAGE, TareError
 from tare.text.printable import say
 
@@ -25,6 +25,7 @@ EXAMPLES = """
 tare run -- ./app --flag
 tare run -o app.tare -- python3 script.py
 tare run --sample 512K -- ./server        long runs: one allocation in 512 KiB; figures are scaled
+tare run --budget -- ./server             samples that take at most 0.5 % of the server's CPU time
 tare run --content -- ./app               also find bytes that are never written, and duplicates
 tare run --content=unwritten -- ./app     only what the lens `unwritten` needs
 tare run --html --open -- ./app           graphs in the browser
@@ -35,6 +36,7 @@ tare run --max-size 256M --rotate 8 -- ./server           days: the newest 8 fil
 
 
 _LEAST_SEGMENT = 1 << 20
+_SAMPLE_WITH_BUDGET = 512 << 10
 _MOST_WARNINGS = 5  # a process may have hundreds; the first have the cause
 
 
@@ -80,7 +82,7 @@ def segment_limits(options: argparse.Namespace, verb: str) -> tuple[int, int]:
 
 
 def run(options: argparse.Namespace) -> int:
-    _separate_lenses_from_command(options)
+    _separate_values_from_command(options)
     command = options.command + (options.after_dashes or [])
     if not command:
         raise TareError(USAGE, "run: missing program: tare run -- CMD [ARG ...]")
@@ -134,10 +136,27 @@ def _memory_kills(outcome: _core.Outcome, *, with_summary: bool) -> list[str]:
     return lines[:_MOST_WARNINGS] + more
 
 
-def _separate_lenses_from_command(options: argparse.Namespace) -> None:
-    """`--content ./app`: the next word is no lens, but the program."""
+def sampling(options: argparse.Namespace, verb: str) -> tuple[int, tuple[float, int, int]]:
+    """The first distance between samples, 0 without sampling, and the limits for which it widens."""
+    from tare.text.sizes import parse_bytes
+    from tare.watch import budget
+
+    sample_bytes = parse_bytes(options.sample, "--sample")
+    limits = budget.limits(options.budget, verb)
+    if any(limits) and not sample_bytes:
+        sample_bytes = _SAMPLE_WITH_BUDGET
+    if limits[2] and options.rotate != "0":
+        raise TareError(USAGE, f"{verb}: --rotate limits the size on disk already: leave out disk={limits[2]}")
+    return sample_bytes, limits
+
+
+def _separate_values_from_command(options: argparse.Namespace) -> None:
+    """`--content ./app` and `--budget ./app`: the next word is no value, but the program."""
     from tare import lenses
 
+    if options.budget and "=" not in options.budget and options.after_dashes is None:
+        options.command.insert(0, options.budget)
+        options.budget = DEFAULT_BUDGET
     named = options.content.split(",") if options.content != EVERYTHING else []
     if any(name not in lenses.NAMES for name in named if name) and options.after_dashes is None:
         options.command.insert(0, options.content)
@@ -157,15 +176,16 @@ def contents_and_snapshots(content: str, *, snapshots: bool) -> tuple[bool, bool
 def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
     from tare import _core, interrupt
     from tare.installation import recorder_library
-    from tare.text.sizes import parse_bytes
 
     max_segment_bytes, keep_segments = segment_limits(options, "run")
+    sample_bytes, budget = sampling(options, "run")
     contents, snapshots = contents_and_snapshots(options.content, snapshots=options.snapshots)
     return _core.run(
         command=command,
         output=options.output,
         recorder_library=recorder_library(),
-        sample_bytes=parse_bytes(options.sample, "--sample"),
+        sample_bytes=sample_bytes,
+        budget=budget,
         wait_for_all=not options.no_wait,
         record_environment=options.env,
         record_free_stacks=options.free_stacks,

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from tare.commands.options import at_least_one
+from tare.commands.options import DEFAULT_BUDGET, at_least_one
 from tare.errors import CANNOT_RECORD, COMMAND_NOT_FOUND, USAGE, TareError
 from tare.text.durations import parse_duration
 from tare.text.printable import say
@@ -44,7 +44,6 @@ class Growth(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from tare.watch import budget
     from tare.watch.loop import POLL_S
     from tare.watch.snapshots import Limits
 
@@ -59,11 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget",
         nargs="?",
-        const=budget.DEFAULT,
+        const=DEFAULT_BUDGET,
         default="",
         metavar="LIMITS",
         help="sample fewer allocations rather than exceed these limits of the recorder, such as cpu=0.5%%,memory=16M,disk=1M: "
-        f"a share of CMD's CPU time, resident memory, and the file (without LIMITS: {budget.DEFAULT.replace('%', '%%')})",
+        f"a share of CMD's CPU time, resident memory, and the file (without LIMITS: {DEFAULT_BUDGET.replace('%', '%%')})",
     )
     parser.add_argument("--serve", metavar="FOLDER", help="start no program: watch the files in FOLDER")
     parser.add_argument(

@@ -35,7 +35,7 @@ from tare.text.terminal import Style
 def headline(recording: Recording) -> str:
     """`python3.11 (pid 4711), glibc, 14.4 M events in 3.20 s`."""
     process = recording.process
-    sampled = f", sampled every {human_bytes(process['sample_bytes'])}: figures are scaled" if recording.sampled else ""
+    sampled = f", sampled every {sampling_distance(process)}: figures are scaled" if recording.sampled else ""
     if (error := peak_error(recording)) is not None:
         sampled += f", the peak has a standard error of {percent(error, 1)}"
     if process["imported_from"] == WATCHED:
@@ -47,6 +47,26 @@ def headline(recording: Recording) -> str:
         f"{recording.title}, {process['allocator']}, {human_count(process['events'])} event{'' if process['events'] == 1 else 's'} in "
         f"{duration(process['duration_ns'])}{sampled}"
     )
+
+
+def sampling_distance(process: Mapping[str, Any]) -> str:
+    """`512 KiB`, and the last one if a budget widened it: `512 KiB, at the end 4 MiB`."""
+    first, doublings = process["sample_bytes"], process["sample_doublings"] or 0
+    return human_bytes(first) + (f", at the end {human_bytes(first << doublings)}" if doublings else "")
+
+
+_STOPPED = {
+    "memory": "the recorder took more memory than the budget allows",
+    "disk": "the traces took the disk space of the budget",
+    "cpu": "no distance between samples kept the budget's share of CPU time",
+}
+
+
+def stopped_sampling(process: Mapping[str, Any]) -> list[str]:
+    if (limit := process["sampling_stopped_by"]) is None:
+        return []
+    after = duration(process["sampling_stopped_ns"])
+    return [f"{_STOPPED[limit]}: sampling stopped after {after}, and blocks allocated later aren't in the figures"]
 
 
 def events_and_time(process: Mapping[str, Any]) -> str:
@@ -74,6 +94,7 @@ def caveats(recording: Recording) -> list[str]:
         lines.append("the process executed another program; that program has its own trace")
     if process["launcher_died"]:
         lines.append("tare run was killed; events after the spool was full aren't recorded")
+    lines.extend(stopped_sampling(process))
     if process["paused_ns"] is not None:
         ended = process["pre_existing_frees"]
         since = f" ({human_count(ended)} of them were freed later)" if ended else ""

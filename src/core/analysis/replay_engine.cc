@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/analysis/thinned_weight.h"
+
 namespace tare::core {
 namespace {
 
@@ -120,8 +122,13 @@ void ReplayEngine::continued(const Dead& dead, std::uint64_t& word, GrowthKind k
   const std::uint64_t from = requested_bytes(dead);
   const std::uint64_t to = dictionary_.shapes[shape].requested_bytes;
   if (to < from || (to == from && !dead.in_chain)) return;  // shrinking ends a chain
-  const double old_weight = book(dead.inherited).weight(dead.shape);
+  double old_weight = book(dead.inherited).weight(dead.shape);
   const double weight = recorded_.weight(shape);
+  if (info_.sampling && kind == GrowthKind::Realloc) {
+    const trace::Shape& grown = dictionary_.shapes[shape];
+    old_weight = thinned_weight(old_weight, dictionary(dead.inherited).shapes[dead.shape].usable_bytes, grown.weight,
+                                grown.usable_bytes);
+  }
   const bool rare = std::max(old_weight, weight) > kMostLinkedWeight;
   if (kind == GrowthKind::MallocCopyFree && rare) return;
   const ChainState* before = dead.in_chain ? &dead.chain : nullptr;

@@ -17,7 +17,7 @@ namespace tare::core {
 
 // Raise it when a column gets another meaning, or another file of a cache changes: old caches are then not read any
 // more. Added and removed columns change the form in a cache's header by themselves.
-inline constexpr std::uint32_t kTablesVersion = 24;
+inline constexpr std::uint32_t kTablesVersion = 25;
 
 // The name of the tables that replay makes: written by launcher and reports, read by reports.
 inline constexpr std::string_view kReplayedTables = "tables";

@@ -246,6 +246,13 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
   return counts;
 }
 
+std::uint64_t ImageRecording::waiting_events() const {
+  std::uint64_t sum = 0;
+  if (!streams_) return sum;
+  for (const ThreadStream& stream : streams_->all()) sum += stream.packer.pending.size();
+  return sum;
+}
+
 std::optional<Tables> ImageRecording::tables_so_far() {
   leave_memory();
   drain(DrainDepth::Everything);

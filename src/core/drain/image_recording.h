@@ -135,6 +135,7 @@ class ImageRecording {
   std::string spool_name() const { return record_.spool_path.substr(record_.spool_path.rfind('/') + 1); }
   const std::string& trace_path() const { return output_.path(); }
   std::uint64_t calls() const { return calls_; }
+  std::uint64_t waiting_events() const;  // decoded, not yet in the trace
   std::uint64_t file_bytes() const { return segments_.cut.closed_bytes() + output_.file_bytes(); }
   std::size_t earlier_segments() const { return segments_.files.count(); }  // that still exist
   const std::vector<std::string>& warnings() const { return warnings_.all(); }

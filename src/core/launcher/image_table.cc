@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/launcher/memory_limit.h"
+#include "core/launcher/groups/memory_limit.h"
 #include "trace/base/clock_ns.h"
 #include "trace/spool/spool_folder.h"
 #include "trace/spool/spool_layout.h"

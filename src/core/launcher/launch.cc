@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "core/launcher/child_process.h"
-#include "core/launcher/memory_limit.h"
+#include "core/launcher/groups/memory_limit.h"
 #include "core/launcher/process_recorder.h"
 #include "core/snapshot/memory_reading.h"
 #include "trace/base/clock_ns.h"
@@ -81,6 +81,7 @@ Status Launch::start(const Executable& executable) {
         std::string("programs' own allocators aren't recorded: their descriptions can't be written into ") +
         directory_.path() + ": " + std::strerror(errno);
   }
+  give_budget();
   strangers_ = own_children();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   Variables variables{{trace::kEnvSpoolDir, directory_.path()}};
@@ -111,6 +112,29 @@ Status Launch::start(const Executable& executable) {
   return ok();
 }
 
+// Before a recorder looks.
+void Launch::give_budget() {
+  trace::LauncherControl& control = directory_.control();
+  control.cpu_share = options_.budget.cpu_share;
+  control.memory_bytes = options_.budget.memory_bytes;
+  control.has_budget = options_.budget.is_given() ? 1 : 0;
+}
+
+void Launch::keep_disk_budget() {
+  if (!disk_budget_.is_given()) return;
+  std::uint64_t bytes = images_->folded().file_bytes;
+  std::uint64_t events = images_->folded().events;
+  std::uint64_t waiting = 0;
+  for (const auto& image : images_->images()) {
+    bytes += image->file_bytes();
+    events += image->calls();
+    waiting += image->waiting_events();
+  }
+  disk_budget_.look(bytes, events, waiting);
+  directory_.control().doublings = disk_budget_.doublings();
+  directory_.control().disk_is_full = disk_budget_.is_full() ? 1 : 0;
+}
+
 void Launch::watch_first(pid_t pid, pid_t ancestor, const std::string& program, std::uint64_t most_spool_bytes) {
   child_ = pid;
   names_.emplace(options_.output, program, child_);
@@ -122,6 +146,7 @@ Status Launch::join(const AttachOptions& options) {
   joined_ = true;
   directory_.control().wake_processes = 1;  // a user waits for this one
   if (options_.snapshots != TakeSnapshots::OnRequest) directory_.control().exit_moments = 1;
+  give_budget();
   strangers_ = own_children();
   earlier_peak_bytes_ = peak_resident_bytes_of(options.pid);  // without the recorder
   if (Status led = lead_to_recorder(options.pid, options_.recorder_library); !led) return led;
@@ -222,6 +247,7 @@ bool Launch::drain(DrainDepth depth) {
     outcome_.drained_chunks += counts.chunks;
     something = something || counts.chunks > 0;
   }
+  keep_disk_budget();
   longest_sleep_ns_ = unheard ? kUnheardSleepNs : kLongestSleepNs;
   if (options_.snapshots != TakeSnapshots::OnRequest) {
     longest_sleep_ns_ = std::min(longest_sleep_ns_, kPeakWatchSleepNs);

@@ -11,6 +11,7 @@
 
 #include "core/drain/image_recording.h"
 #include "core/drain/output/trace_names.h"
+#include "core/launcher/disk_budget.h"
 #include "core/launcher/executable_check.h"
 #include "core/launcher/image_table.h"
 #include "core/launcher/launch_signals.h"
@@ -28,7 +29,8 @@ class Launch {
         directory_(std::move(directory)),
         signals_(directory_.control(), options.snapshot_signal),
         facts_{options.recorder_library, directory_.path_in_program()},
-        desk_(directory_, facts_, [this](pid_t pid) { return image_of(pid); }) {
+        desk_(directory_, facts_, [this](pid_t pid) { return image_of(pid); }),
+        disk_budget_(options.budget.disk_bytes) {
     if (options.interrupted && options.interrupted()) signals_.take_earlier_interrupt();
   }
 
@@ -52,6 +54,8 @@ class Launch {
   bool find_images();  // false: there were no new ones
   bool drain(DrainDepth depth);
   void take_due_snapshots(pid_t pid, ImageRecording& image);
+  void give_budget();
+  void keep_disk_budget();
   bool check_processes();  // true: some are over
   void end_replaced();
   bool all_processes_ended();
@@ -72,6 +76,7 @@ class Launch {
   std::uint64_t detached_ns_ = 0;  // then; 0: not by the clock
   std::uint32_t signalled_snapshots_ = 0;
   ReadingBudget reading_budget_;
+  DiskBudget disk_budget_;
   std::optional<TraceNames> names_;
   pid_t child_ = 0;
   LaunchOutcome outcome_;

@@ -24,6 +24,15 @@ enum class RecordFreeStacks : std::uint8_t { No, Yes };
 enum class RecordContents : std::uint8_t { No, Yes };
 enum class StartAsleep : std::uint8_t { No, Yes };  // processes record nothing until a request wakes them
 
+// The budget of a recording by samples. 0: no such limit.
+struct SamplingBudget {
+  double cpu_share = 0;            // of each process's CPU time, for its recorder
+  std::uint64_t memory_bytes = 0;  // of the recorder in each process
+  std::uint64_t disk_bytes = 0;    // of all traces
+
+  bool is_given() const { return cpu_share > 0 || memory_bytes != 0 || disk_bytes != 0; }
+};
+
 struct LaunchOptions {
   std::vector<std::string> command;  // [0] is searched in PATH as by execvp
   std::string output;                // F of the naming contract; empty: tare.PROGRAM.PID.tare in the working directory
@@ -37,6 +46,7 @@ struct LaunchOptions {
   int snapshot_signal = 0;  // sent to the launcher: takes a snapshot of the command, and isn't forwarded; 0: none
   Summarize summarize = Summarize::WhileRecording;
   std::uint64_t sample_bytes = 0;  // 0: every allocation
+  SamplingBudget budget;
   std::optional<std::uint64_t> sample_seed;
   SegmentLimits segments;             // of each trace
   std::string allocators;             // a trace::AllocatorTable for the recorders; empty: none

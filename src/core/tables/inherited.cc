@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "trace/model/segment_names.h"
+#include "trace/base/segment_names.h"
 
 namespace tare::core {
 namespace {

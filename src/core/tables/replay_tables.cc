@@ -269,6 +269,19 @@ void reading_columns(const ReplayEngine& engine, const trace::ProcessInfo& info,
   number("page_table_bytes", reading.page_table_bytes);
 }
 
+void put_sampling(ProcessRow& row, const std::optional<trace::SamplingUse>& use) {
+  constexpr std::string_view kLimits[] = {"", "memory", "disk", "cpu"};
+  const auto number = [&](const char* name, bool is_known, std::uint64_t value) {
+    row.number(name, is_known ? std::optional(to_column(value)) : std::nullopt);
+  };
+  const trace::SamplingUse known = use.value_or(trace::SamplingUse{});
+  number("sample_doublings", use.has_value(), known.doublings);
+  row.known_text("sampling_stopped_by", kLimits[static_cast<std::size_t>(known.stopped_by)]);
+  number("sampling_stopped_ns", known.stopped_by != trace::SamplingLimit::None, known.stopped_after_ns);
+  number("recorder_cpu_ns", use.has_value(), known.recorder_cpu_ns);
+  number("process_cpu_ns", use.has_value(), known.process_cpu_ns);
+}
+
 void put_memory_kill(ProcessRow& row, const std::optional<trace::MemoryKill>& kill) {
   const auto number = [&](const char* name, std::uint64_t value) {
     row.number(name, kill ? std::optional(to_column(value)) : std::nullopt);
@@ -317,6 +330,7 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.known_text("imported_from", info.imported_from);
   row.known_text("missing_facts", info.missing_facts);
   row.number("sample_bytes", to_column(info.sample_bytes));
+  put_sampling(row, info.sampling);
   row.number("paused_ns", info.asleep_ns ? std::optional<std::int64_t>(to_column(*info.asleep_ns)) : std::nullopt);
   row.number("contents_recorded", std::int64_t{info.contents_recorded ? 1 : 0});
   row.number("contents_at_exit", std::int64_t{engine.has_exit_contents() ? 1 : 0});

@@ -41,6 +41,10 @@ void describe_refusal(Text& sentence, Wanted wanted, const char* folder, int err
     sentence.add("this kernel's pages are larger than 4 KiB, and the recorder needs pages of 4 KiB");
     return;
   }
+  if (error == kBudgetIsUsed) {
+    sentence.add("the budget's disk space is used up");
+    return;
+  }
   sentence.add(wanted == Wanted::WatchFile ? "no watch file can be made" : "no spool can be made");
   if (folder[0] != '\0') sentence.add(" in ").add(folder);
   sentence.add(": ");

@@ -5,6 +5,7 @@
 #include "recorder/events/contents.h"
 #include "recorder/events/nested.h"
 #include "recorder/events/own_cost.h"
+#include "recorder/limits/sampling_budget.h"
 #include "recorder/unwind/stack_memory.h"
 #include "recorder/watch/resting.h"
 
@@ -186,11 +187,13 @@ void record_alloc_slowly(const StartState& start, std::uint64_t address, std::ui
     return record_decided(entry, start, block);
   }
   SamplingState& state = this_thread->sampling;
-  block.weight = weight == Sampler::kUndecided ? sampler.decide(state, Sampler::octave(usable)) : weight;
+  const int size = weight == Sampler::kUndecided ? Sampler::octave(usable) : Sampler::request_octave(requested);
+  block.weight = weight == Sampler::kUndecided ? sampler.decide(state, size) : weight;
   if (block.weight == 0) return;
   const CostOfCall cost;
-  // A sampled block that the set has no room for would never be seen to end.
-  if (sampler.sampled.insert(block.address)) {
+  // A sampled block that the set has no room for would never be seen to end. A thread's next sample after stop() was
+  // drawn before it.
+  if (!sampler.is_stopped() && sampler.sampled.insert(block.address, sampler.odds_of(block.weight, size))) {
     if (recorder.contents()) contents_of_blocks.born(block);
     record_decided(entry, start, block);
   }
@@ -383,6 +386,7 @@ void write_note(Thread* thread, trace::Op op, std::uint64_t value, std::uint64_t
 
 void write_seen(Thread* thread) {
   if (recorder.watching()) return;
+  sampling_budget.note_event();
   write_note(thread, trace::Op::Seen, sampler.seen(thread->sampling).word());
 }
 

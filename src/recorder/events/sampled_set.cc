@@ -58,13 +58,14 @@ void SampledSet::filter_out(std::uint64_t address) {
   }
 }
 
-bool SampledSet::insert(std::uint64_t address) {
+bool SampledSet::insert(std::uint64_t address, std::uint32_t odds) {
+  const std::uint64_t word = (address & kAddressMask) | std::uint64_t{odds} << kOddsShift;
   const std::uint32_t key = hash(address);
   for (Bucket* bucket = &buckets_[key & mask_]; bucket != nullptr; bucket = extend(bucket)) {
     for (int i = 0; i < 7; ++i) {
       std::uint64_t empty = 0;
       if (bucket->words[i].load(std::memory_order_relaxed) == 0 &&
-          bucket->words[i].compare_exchange_strong(empty, address, std::memory_order_acq_rel)) {
+          bucket->words[i].compare_exchange_strong(empty, word, std::memory_order_acq_rel)) {
         counts_[key % kCounts].fetch_add(1, std::memory_order_release);
         filter_in(address);
         return true;
@@ -83,26 +84,26 @@ SampledSet::Bucket* SampledSet::next(const Bucket& bucket) {
 bool SampledSet::holds(std::uint64_t address) const {
   for (const Bucket* bucket = &buckets_[hash(address) & mask_]; bucket != nullptr; bucket = next(*bucket)) {
     for (int i = 0; i < 7; ++i) {
-      if (bucket->words[i].load(std::memory_order_acquire) == address) return true;
+      if ((bucket->words[i].load(std::memory_order_acquire) & kAddressMask) == (address & kAddressMask)) return true;
     }
   }
   return false;
 }
 
-bool SampledSet::remove_slowly(std::uint64_t address) {
+int SampledSet::take_out_slowly(std::uint64_t address) {
   const std::uint32_t key = hash(address);
   for (Bucket* bucket = &buckets_[key & mask_]; bucket != nullptr; bucket = next(*bucket)) {
     for (int i = 0; i < 7; ++i) {
-      std::uint64_t seen = address;
-      if (bucket->words[i].load(std::memory_order_acquire) == address &&
+      std::uint64_t seen = bucket->words[i].load(std::memory_order_acquire);
+      if ((seen & kAddressMask) == (address & kAddressMask) &&
           bucket->words[i].compare_exchange_strong(seen, 0, std::memory_order_acq_rel)) {
         counts_[key % kCounts].fetch_sub(1, std::memory_order_release);
         filter_out(address);
-        return true;
+        return static_cast<int>(seen >> kOddsShift);
       }
     }
   }
-  return false;
+  return kNotIn;
 }
 
 }  // namespace tare::recorder

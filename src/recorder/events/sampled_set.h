@@ -13,6 +13,7 @@ namespace tare::recorder {
 // Lock-free: buckets of eight words, longer by links, never moved.
 class SampledSet {
  public:
+  static constexpr int kNotIn = -1;
   // Addresses are spread by a hash, so all buckets come to be resident: 128 KiB to 8 MiB.
   static constexpr std::uint32_t kFewestBuckets = 1 << 11;
   static constexpr std::uint32_t kMostBuckets = 1 << 17;
@@ -25,7 +26,8 @@ class SampledSet {
   }
   // Maps it; false: no address space. The number of buckets is a power of two, and that of the first call stays.
   bool prepare(std::uint32_t buckets);
-  bool insert(std::uint64_t address);
+  // `odds`: which distance the block was sampled with. False: no memory.
+  bool insert(std::uint64_t address, std::uint32_t odds);
   // Nearly always rules out a block that isn't sampled, but never a null pointer: a table of counts that stays in the
   // L1 cache. 1 GiB of live blocks sampled every 512 KiB sets one in eight.
   TARE_INLINE bool may_hold_at_first_sight(std::uint64_t address) const {
@@ -35,8 +37,9 @@ class SampledSet {
   TARE_INLINE bool may_hold(std::uint64_t address) const {
     return may_hold_at_first_sight(address) && counts_[hash(address) % kCounts].load(std::memory_order_relaxed) != 0;
   }
-  // False if it wasn't in.
-  TARE_INLINE bool remove(std::uint64_t address) { return may_hold(address) && remove_slowly(address); }
+  // Its odds; kNotIn if it wasn't in.
+  TARE_INLINE int take_out(std::uint64_t address) { return may_hold(address) ? take_out_slowly(address) : kNotIn; }
+  TARE_INLINE bool remove(std::uint64_t address) { return take_out(address) != kNotIn; }
   bool holds(std::uint64_t address) const;
 
  private:
@@ -44,15 +47,17 @@ class SampledSet {
   static constexpr int kFilterShift = 64 - 14;
   static constexpr std::uint32_t kFilterCounts = 1 << 14;
   static constexpr std::uint32_t kCounts = 1 << 16;
+  static constexpr int kOddsShift = 56;  // addresses of programs have at most 56 bits, with tags above them
+  static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kOddsShift) - 1;
   struct Bucket {
-    std::atomic<std::uint64_t> words[8] = {};  // an address, 0, or in the last a bucket's address + 1
+    std::atomic<std::uint64_t> words[8] = {};  // an address with odds, 0, or in the last a bucket's address + 1
   };
   TARE_INLINE static std::uint32_t hash(std::uint64_t address) {
     return static_cast<std::uint32_t>((address >> 4) * kFactor >> 32);
   }
   void filter_in(std::uint64_t address);
   void filter_out(std::uint64_t address);
-  bool remove_slowly(std::uint64_t address);
+  int take_out_slowly(std::uint64_t address);
   Bucket* extend(Bucket* bucket);
   static Bucket* next(const Bucket& bucket);
 

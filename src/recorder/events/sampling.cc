@@ -2,6 +2,7 @@
 #include "recorder/events/sampling.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "recorder/base/numeric.h"
 #include "recorder/events/own_cost.h"
@@ -38,6 +39,7 @@ bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed, std::uint32_
   }
   fill(odds_[0], static_cast<double>(mean_bytes));
   newest_.store(0, std::memory_order_release);
+  is_stopped_.store(false, std::memory_order_relaxed);
   for (SamplingState* each = states_.load(std::memory_order_acquire); each != nullptr; each = each->next) {
     __atomic_store_n(&each->countdown, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&each->added, 0, __ATOMIC_RELAXED);
@@ -53,10 +55,25 @@ void Sampler::fill(Odds& odds, double mean_bytes) const {
 
 bool Sampler::widen() {
   const std::uint32_t now = newest_.load(std::memory_order_relaxed);
-  if (now + 1 == kMostOdds) return false;
+  if (now + 1 == kMostOdds || is_stopped()) return false;
   fill(odds_[now + 1], 2 * odds_[now].mean_bytes);
   newest_.store(now + 1, std::memory_order_release);
   return true;
+}
+
+void Sampler::stop() {
+  if (is_stopped()) return;
+  const std::uint32_t now = newest_.load(std::memory_order_relaxed);
+  odds_[now + 1] = {std::numeric_limits<double>::infinity(), {}};
+  is_stopped_.store(true, std::memory_order_relaxed);
+  newest_.store(now + 1, std::memory_order_release);
+}
+
+// Where two have the same probability, which is 1 for a large block, both are right.
+std::uint32_t Sampler::odds_of(double weight, int size) const {
+  std::uint32_t odds = newest_odds();
+  while (odds > 0 && 1 / odds_[odds].probability[size] != weight) --odds;
+  return odds;
 }
 
 void Sampler::seed(SamplingState& state, std::uint64_t thread) const {
@@ -142,14 +159,19 @@ double Sampler::take(SamplingState& state, int size) const {
   return weight;
 }
 
-double Sampler::decide_again(SamplingState& state, bool was_sampled, int before, int after) const {
-  const Odds& odds = newest();
-  const double old_p = odds.probability[before];
-  const double new_p = odds.probability[after];
-  bool is_sampled = was_sampled;
-  if (after > before && !was_sampled && old_p < 1) is_sampled = uniform(state) < (new_p - old_p) / (1 - old_p);
-  if (after < before && was_sampled) is_sampled = uniform(state) < new_p / old_p;
-  return is_sampled ? 1 / new_p : 0;
+Sampler::Again Sampler::decide_again(SamplingState& state, int odds, int before, int after) const {
+  const Odds& now = newest();
+  const double old_p = now.probability[before];
+  const double new_p = now.probability[after];
+  bool is_sampled = odds != SampledSet::kNotIn;
+  if (is_sampled) {
+    const double drawn_p = odds_[odds].probability[before];
+    if (drawn_p > old_p) is_sampled = uniform(state) * drawn_p < old_p;
+  }
+  const bool continues = is_sampled;
+  if (after > before && !is_sampled && old_p < 1) is_sampled = uniform(state) < (new_p - old_p) / (1 - old_p);
+  if (after < before && is_sampled) is_sampled = uniform(state) < new_p / old_p;
+  return {is_sampled ? 1 / new_p : 0, continues && is_sampled};
 }
 
 }  // namespace tare::recorder

@@ -11,9 +11,11 @@
 // is sampled with just its p, sums over blocks are right in the mean, and a step of a chain is seen with the smaller p
 // of its two blocks: its weight is the larger one of theirs.
 //
-// A watched process may double B (recorder/watch/). A thread's bytes until its next sample were drawn with the B of
-// then, and its next sample gets the weight of that B. thin() makes a sample one of the present B, by chance: it goes,
-// or its weight becomes the greater one. Either way the expected weight stays.
+// A budget may double B (recorder/limits/). A thread's bytes until its next sample were drawn with the B of then, and
+// its next sample gets the weight of that B. thin() makes a sample one of the present B, by chance: it goes, or its
+// weight becomes the greater one. Either way the expected weight stays. A watch thins all its samples when B doubles. A
+// recording keeps the weights of the past, and a realloc of an older sample thins it first, for the chain's next block
+// belongs to the present B.
 #pragma once
 
 #include <atomic>
@@ -23,6 +25,7 @@
 #include "recorder/arch/arch.h"
 #include "recorder/base/attributes.h"
 #include "recorder/events/sampled_set.h"
+#include "trace/model/sampling_limit.h"
 #include "trace/model/seen_counts.h"
 
 namespace tare::recorder {
@@ -83,12 +86,25 @@ class Sampler {
   // The calling thread's counts so far; called only for recorded events. With more than kMostStates threads, the
   // process's count lags behind: each call adds what is new of so many in turn.
   trace::SeenCounts seen(SamplingState& state);
-  // The weight of a block that was of octave `before` and is now of `after`; 0 when it isn't sampled (any more).
-  double decide_again(SamplingState& state, bool was_sampled, int before, int after) const;
+  struct Again {
+    double weight;   // 0 when it isn't sampled (any more)
+    bool continues;  // the old block's sample, which thinning may end even if the new block is one
+  };
+  // Of a block that was of octave `before` and is now of `after`. `odds`: that it was sampled with, SampledSet::kNotIn
+  // if it wasn't.
+  Again decide_again(SamplingState& state, int odds, int before, int after) const;
 
   // Doubles the mean distance. One call at a time; decisions go on meanwhile. False: it was doubled too often.
   bool widen();
+  // No block is sampled from now on, and calls cost no more than unsampled ones. Likewise.
+  void stop();
+  bool is_stopped() const { return is_stopped_.load(std::memory_order_relaxed); }
+  // Until stop().
   std::uint64_t mean_bytes() const { return static_cast<std::uint64_t>(newest().mean_bytes); }
+  std::uint32_t doublings() const { return newest_.load(std::memory_order_relaxed) - (is_stopped() ? 1 : 0); }
+  // Those that `weight`, the result of a decision about a block of that octave, came from.
+  std::uint32_t odds_of(double weight, int size) const;
+  std::uint32_t newest_odds() const { return newest_.load(std::memory_order_acquire); }
   // The weight under the present distance of a block that was sampled with `weight`, of octave `size`: the same, a
   // greater one, or 0 if the block isn't sampled any more. `luck` is uniform in (0, 1).
   double thin(double weight, int size, double luck) const {
@@ -125,16 +141,17 @@ class Sampler {
     double mean_bytes;
     double probability[64];  // of an octave
   };
-  static constexpr std::uint32_t kMostOdds = 24;
-  const Odds& newest() const { return odds_[newest_.load(std::memory_order_acquire)]; }
+  static constexpr std::uint32_t kMostOdds = trace::kMostDoublings + 1;
+  const Odds& newest() const { return odds_[newest_odds()]; }
   void fill(Odds& odds, double mean_bytes) const;
   void draw_next(SamplingState& state) const;
 
   std::uint64_t seed_ = 0;
   std::int64_t steps_[64] = {};  // of a countdown, for a block of an octave and its count
   double bytes_[64] = {};
-  Odds odds_[kMostOdds] = {};
+  Odds odds_[kMostOdds + 1] = {};  // the last after stop() only
   std::atomic<std::uint32_t> newest_{0};
+  std::atomic<bool> is_stopped_{false};
   std::atomic<SamplingState*> states_{nullptr};
   std::atomic<SamplingState*> next_added_{nullptr};  // null: the first
   std::atomic<std::uint32_t> allocations_{0};

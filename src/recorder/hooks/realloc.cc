@@ -92,9 +92,9 @@ void* unsampled_realloc(Entry entry, const StartState& start, void* old, std::si
   const std::uint64_t usable = usable_bytes(block, bytes);
   const int after = Sampler::octave(usable);
   if (TARE_UNLIKELY(before != after)) {
-    const double weight = sampler.decide_again(state, false, before, after);
+    const double weight = sampler.decide_again(state, SampledSet::kNotIn, before, after).weight;
     const CostOfCall cost(weight != 0);
-    if (weight != 0 && sampler.sampled.insert(word(block))) {
+    if (weight != 0 && sampler.sampled.insert(word(block), sampler.odds_of(weight, after))) {
       record_decided(entry, start, Block{word(block), bytes, usable, api, 0, weight});
     }
   }
@@ -102,8 +102,12 @@ void* unsampled_realloc(Entry entry, const StartState& start, void* old, std::si
   return block;
 }
 
+// A watch has thinned all samples.
+int odds_now(int odds) { return recorder.watching() ? static_cast<int>(sampler.newest_odds()) : odds; }
+
 // Of a sampled block: off the set before the real call, for its address may be another thread's block right after.
-void* sampled_realloc(Thread* thread, const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
+void* sampled_realloc(Thread* thread, const StartState& start, void* old, int odds, std::size_t bytes,
+                      trace::AllocApi api) {
   CostOfCall cost;
   const std::uint64_t address = word(old);
   const int before = Sampler::octave(usable_bytes(old, 0));
@@ -116,17 +120,21 @@ void* sampled_realloc(Thread* thread, const StartState& start, void* old, std::s
   if (block != nullptr) {
     Sampler::count_allocation(thread->sampling);
     const std::uint64_t usable = usable_bytes(block, bytes);
-    const double weight = sampler.decide_again(thread->sampling, true, before, Sampler::octave(usable));
-    if (weight != 0 && sampler.sampled.insert(word(block))) {
-      write_realloc(thread, begin, address, Block{word(block), bytes, usable, api, 0, weight});
+    const int after = Sampler::octave(usable);
+    const auto [weight, continues] = sampler.decide_again(thread->sampling, odds_now(odds), before, after);
+    const bool is_sampled = weight != 0 && sampler.sampled.insert(word(block), sampler.odds_of(weight, after));
+    const Block grown{word(block), bytes, usable, api, 0, weight};
+    if (is_sampled && continues) {
+      write_realloc(thread, begin, address, grown);
     } else {
       write_realloc_free(thread, begin, address, trace::FreeApi::ReallocUnsampled);
+      if (is_sampled) write_alloc(thread, start, grown);
     }
   } else if (bytes == 0) {
     write_realloc_free(thread, begin, address, trace::FreeApi::ReallocToZero);
     Sampler::count_free();
   } else {
-    sampler.sampled.insert(address);
+    sampler.sampled.insert(address, static_cast<std::uint32_t>(odds));
     leave_failed_realloc(thread, begin, start, bytes, api);
     return nullptr;
   }
@@ -134,7 +142,7 @@ void* sampled_realloc(Thread* thread, const StartState& start, void* old, std::s
   return block;
 }
 
-void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old, std::size_t bytes,
+void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old, int odds, std::size_t bytes,
                              trace::AllocApi api) {
   const std::uint64_t address = word(old);
   const int before = Sampler::octave(usable_bytes(old, 0));
@@ -142,20 +150,24 @@ void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old,
   void* block = real.realloc(old, bytes);
   const CostOfCall cost;
   if (block == nullptr && bytes != 0) {
-    sampler.sampled.insert(address);
+    sampler.sampled.insert(address, static_cast<std::uint32_t>(odds));
     record_failed_request(start, bytes, api);
     return nullptr;
   }
-  double weight = 0;
-  std::uint64_t usable = 0;
-  if (block != nullptr) {
-    usable = usable_bytes(block, bytes);
-    weight = sampler.decide_again(thread->sampling, true, before, Sampler::octave(usable));
+  if (block == nullptr) {
+    queue_free(thread, address, trace::FreeApi::ReallocToZero);
+    return nullptr;
   }
-  if (weight != 0 && sampler.sampled.insert(word(block))) {
-    queue_realloc(thread, start, stamp_before, address, Block{word(block), bytes, usable, api, 0, weight});
+  const std::uint64_t usable = usable_bytes(block, bytes);
+  const int after = Sampler::octave(usable);
+  const auto [weight, continues] = sampler.decide_again(thread->sampling, odds_now(odds), before, after);
+  const bool is_sampled = weight != 0 && sampler.sampled.insert(word(block), sampler.odds_of(weight, after));
+  const Block grown{word(block), bytes, usable, api, 0, weight};
+  if (is_sampled && continues) {
+    queue_realloc(thread, start, stamp_before, address, grown);
   } else {
-    queue_free(thread, address, block == nullptr ? trace::FreeApi::ReallocToZero : trace::FreeApi::ReallocUnsampled);
+    queue_free(thread, address, trace::FreeApi::ReallocUnsampled);
+    if (is_sampled) queue_alloc(thread, start, grown);
   }
   return block;
 }
@@ -164,7 +176,9 @@ void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old,
 void* paused_realloc(Entry entry, const StartState& start, void* old, std::size_t bytes) {
   const std::uint64_t address = word(old);
   Thread* thread = this_thread;
-  if (recorder.sampling() && !sampler.sampled.remove(address)) return real.realloc(old, bytes);
+  int odds = SampledSet::kNotIn;
+  if (recorder.sampling() && (odds = sampler.sampled.take_out(address)) == SampledSet::kNotIn)
+    return real.realloc(old, bytes);
   const trace::FreeApi api = bytes == 0 ? trace::FreeApi::ReallocToZero : trace::FreeApi::ReallocUnsampled;
   if (entry == Entry::Nested) {
     void* block = real.realloc(old, bytes);
@@ -179,7 +193,7 @@ void* paused_realloc(Entry entry, const StartState& start, void* old, std::size_
   if (block != nullptr || bytes == 0) {
     write_realloc_free(thread, begin, address, api);
   } else {
-    if (recorder.sampling()) sampler.sampled.insert(address);
+    if (recorder.sampling()) sampler.sampled.insert(address, static_cast<std::uint32_t>(odds));
     contents.stay();
     give_up_realloc(thread, begin);
   }
@@ -199,9 +213,10 @@ void* settled_realloc(Entry entry, const StartState& start, void* old, std::size
   }
   if (recorder.paused()) return paused_realloc(entry, start, old, bytes);
   if (recorder.sampling()) {
-    if (!sampler.sampled.remove(word(old))) return unsampled_realloc(entry, start, old, bytes, api);
-    if (entry == Entry::Nested) return nested_sampled_realloc(thread, start, old, bytes, api);
-    return sampled_realloc(thread, start, old, bytes, api);
+    const int odds = sampler.sampled.take_out(word(old));
+    if (odds == SampledSet::kNotIn) return unsampled_realloc(entry, start, old, bytes, api);
+    if (entry == Entry::Nested) return nested_sampled_realloc(thread, start, old, odds, bytes, api);
+    return sampled_realloc(thread, start, old, odds, bytes, api);
   }
   if (entry == Entry::Nested) return nested_realloc(thread, start, old, bytes, api);
   return realloc_inside<ContentsAround>(thread, start, old, bytes, api);

@@ -23,6 +23,7 @@ class LauncherLink {
   // life().
   LauncherLife connect(const char* directory);
   bool connected() const { return control_ != nullptr; }
+  const trace::LauncherControl* control() const { return control_; }  // null: unconnected
 
   // After a chunk filled up: wakes the launcher if it sleeps and enough has gathered.
   void chunk_filled(std::uint32_t full_chunks) {
@@ -52,6 +53,9 @@ class LauncherLink {
     return control_ != nullptr && control_->exit_moments.load(std::memory_order_relaxed) != 0;
   }
   bool all_awake() const { return control_ != nullptr && control_->all_awake.load(std::memory_order_relaxed) != 0; }
+  bool is_disk_full() const {
+    return control_ != nullptr && control_->disk_is_full.load(std::memory_order_relaxed) != 0;
+  }
   bool is_stopped() const;  // by a signal or a debugger
 
  private:

@@ -45,7 +45,7 @@ void Watch::end_resting(std::uint64_t address, std::uint64_t before) {
 void note_birth_beside_watch(const Block& block) {
   Block sample = block;
   sample.weight = sampler.decide(this_thread->sampling, Sampler::octave(block.usable));
-  if (sample.weight == 0 || !sampler.sampled.insert(block.address)) return;
+  if (sample.weight == 0 || !sampler.sampled.insert(block.address, sampler.newest_odds())) return;
   std::uint64_t event[6];
   std::uint64_t word0 = static_cast<std::uint64_t>(trace::Op::Alloc);
   put_block(event, sample, word0);
@@ -62,7 +62,7 @@ ReallocBesideWatch::ReallocBesideWatch(std::uint64_t old)
     : old_(old), before_(stamp_after_loads()), was_sampled_(sampler.sampled.remove(old)) {}
 
 void ReallocBesideWatch::failed() const {
-  if (was_sampled_) sampler.sampled.insert(old_);
+  if (was_sampled_) sampler.sampled.insert(old_, sampler.newest_odds());
 }
 
 void ReallocBesideWatch::done() const {

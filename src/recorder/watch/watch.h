@@ -9,8 +9,9 @@
 #include <cstdint>
 
 #include "recorder/base/bounded_lock.h"
+#include "recorder/limits/budget.h"
+#include "recorder/limits/own_use.h"
 #include "recorder/spool/spool.h"
-#include "recorder/watch/budget.h"
 #include "recorder/watch/sample_index.h"
 #include "recorder/watch/stack_tree.h"
 #include "trace/watch/watch_layout.h"
@@ -70,7 +71,6 @@ class Watch {
   void keep_budget();
   bool keep_room(RoomLimit& limit, std::uint64_t used, trace::WatchStop reason);
   bool widen_for_budget(int times, trace::WatchStop reason);
-  double ns_per_tick() const;
   std::uint32_t take_slot();
   void publish(std::uint32_t slot);
   void drop(std::uint32_t slot);
@@ -90,16 +90,11 @@ class Watch {
   std::uint64_t random_ = 0;
   trace::WatchTotals totals_ = {};
   Budget budget_;
+  OwnUse own_use_;
   CpuLimit cpu_limit_;
   RoomLimit memory_limit_;
   RoomLimit disk_limit_;
   std::uint32_t looks_ = 0;
-  std::uint64_t own_ticks_before_ = 0;  // of the parent, or of recordings before this one
-  std::uint64_t long_ns_before_ = 0;
-  std::uint64_t unusual_ns_before_ = 0;
-  double process_before_ns_ = 0;
-  std::uint64_t begin_stamp_ = 0;
-  std::uint64_t begin_ns_ = 0;
 };
 
 extern TARE_HIDDEN Watch watch;

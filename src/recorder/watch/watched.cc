@@ -9,10 +9,10 @@
 #include "recorder/base/text.h"
 #include "recorder/events/nested.h"
 #include "recorder/events/record.h"
+#include "recorder/limits/budget.h"
 #include "recorder/process/environment.h"
 #include "recorder/recorder.h"
 #include "recorder/unwind/own_memory.h"
-#include "recorder/watch/budget.h"
 #include "recorder/watch/watch.h"
 
 namespace tare::recorder {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "trace/file/memory_kill_codec.h"
+#include "trace/file/sampling_codec.h"
 #include "trace/spool/spool_layout.h"
 
 #include <array>
@@ -65,6 +66,7 @@ enum class Field : std::uint64_t {
   Title = 57,
   EarlierPeakBytes = 58,
   MemoryKill = 59,
+  Sampling = 60,
 };
 
 class FieldWriter {
@@ -197,6 +199,7 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   fields.text(Field::Host, info.host);
   fields.number(Field::StartRealtimeNs, info.start_realtime_ns);
   fields.number(Field::SampleBytes, info.sample_bytes);
+  if (info.sampling) fields.bytes(Field::Sampling, encode_sampling(*info.sampling));
   fields.number(Field::FreeStacks, info.free_stacks ? 1 : 0);
   if (info.fork) {
     fields.number(Field::ForkParentPid, info.fork->parent_pid);
@@ -296,6 +299,9 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
         break;
       case Field::SampleBytes:
         info.sample_bytes = number();
+        break;
+      case Field::Sampling:
+        info.sampling = decode_sampling(bytes);
         break;
       case Field::FreeStacks:
         info.free_stacks = number() != 0;

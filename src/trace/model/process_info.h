@@ -10,6 +10,7 @@
 #include "trace/model/allocator_kind.h"
 #include "trace/model/ids.h"
 #include "trace/model/memory_reading.h"
+#include "trace/model/sampling_limit.h"
 
 namespace tare::trace {
 
@@ -100,6 +101,18 @@ inline std::string_view certainty_of(const MemoryKill& kill) {
   return memory_kill_certainty(kill.group.empty(), kill.direct, kill.kills_after - kill.kills_before, kill.deaths);
 }
 
+// What became of a budget. Each block has the weight of the distance of its time.
+struct SamplingUse {
+  std::uint32_t doublings = 0;  // of the distance between samples
+  SamplingLimit stopped_by = SamplingLimit::None;
+  std::uint64_t stopped_after_ns = 0;  // since the start
+  // CPU time since the recording began: of the recorder and of the process, as far as measured.
+  std::uint64_t recorder_cpu_ns = 0;
+  std::uint64_t process_cpu_ns = 0;
+
+  bool operator==(const SamplingUse&) const = default;
+};
+
 struct ProcessInfo {
   std::uint32_t pid = 0;
   std::uint32_t parent_pid = 0;
@@ -115,7 +128,8 @@ struct ProcessInfo {
   std::string kernel;
   std::string host;
   std::uint64_t start_realtime_ns = 0;
-  std::uint64_t sample_bytes = 0;  // 0: every allocation recorded
+  std::uint64_t sample_bytes = 0;       // 0: every allocation recorded
+  std::optional<SamplingUse> sampling;  // of a recording by samples with a budget
   bool free_stacks = false;
   bool contents_recorded = false;  // blocks were filled when allocated, and read when they ended
   // Set where the recorder slept at times, altogether so long: blocks born meanwhile aren't known, and of such known

@@ -46,6 +46,20 @@ std::string changed_title(const SpoolHeader& header, const std::vector<std::stri
   return title;
 }
 
+std::optional<SamplingUse> sampling_use(const SpoolHeader& header) {
+  if ((header.flags.load() & kSpoolBudget) == 0) return {};
+  SamplingUse use;
+  use.doublings = std::min(header.doublings.load(), kMostDoublings);
+  use.recorder_cpu_ns = header.recorder_cpu_ns.load();
+  use.process_cpu_ns = header.process_cpu_ns.load();
+  const std::uint32_t limit = header.stopped_by.load(std::memory_order_acquire);
+  if (limit == 0 || limit > static_cast<std::uint32_t>(kLastSamplingLimit)) return use;
+  use.stopped_by = static_cast<SamplingLimit>(limit);
+  const std::uint64_t at_ns = header.stopped_at_ns.load();
+  use.stopped_after_ns = at_ns - std::min(at_ns, header.start_monotonic_ns);
+  return use;
+}
+
 void put_changing_facts(const SpoolHeader& header, ProcessInfo& info) {
   const std::uint32_t flags = header.flags.load();
   info.malloc_bypassed = (flags & kSpoolBypassed) != 0;
@@ -61,6 +75,7 @@ void put_changing_facts(const SpoolHeader& header, ProcessInfo& info) {
     }
   }
   info.nested_events = header.nested_events.load();
+  info.sampling = sampling_use(header);
   info.python = header.python.load();
   info.title = changed_title(header, info.command_line);
 }

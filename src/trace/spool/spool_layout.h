@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "trace/model/allocator_kind.h"
+#include "trace/model/sampling_limit.h"
 
 namespace tare::trace {
 
@@ -81,6 +82,15 @@ struct LauncherControl {
   // [r] processes that began or ended; the launcher stores 0 before it searches the directory.
   alignas(64) std::atomic<std::uint32_t> changed_processes;
   std::atomic<std::uint32_t> wake_processes;  // [l] so many of them wake the launcher
+  // [l] The budget of a recording by samples. The first three are there before the program starts, and hold for each
+  // process. 0: no such limit.
+  alignas(64) double cpu_share;  // of the process's CPU time
+  std::uint64_t memory_bytes;
+  std::uint32_t has_budget;  // 1: one of the limits, or that on disk
+  // Of the distance between samples, so that the traces of all processes fit their limit on disk. Each process has at
+  // least as many.
+  std::atomic<std::uint32_t> doublings;
+  std::atomic<std::uint32_t> disk_is_full;  // 1: no more samples, and no more processes
 };
 
 enum SpoolFlags : std::uint32_t {
@@ -95,6 +105,7 @@ enum SpoolFlags : std::uint32_t {
   kSpoolContents = 512,   // blocks are filled
   kSpoolBypassed = 128,   // the program has a malloc of its own in front of the recorder's: little is recorded
   kSpoolReplaced = 1024,  // this image is about to be replaced by exec; taken back where that fails
+  kSpoolBudget = 4096,    // sampled, with limits for which the distance between samples doubles
   kSpoolSlept = 2048,     // there are blocks that were born while the recorder slept
 };
 
@@ -177,7 +188,14 @@ struct SpoolHeader {
   std::uint64_t own_ranges;                    // where the program has its OwnRanges
   std::uint64_t pid_namespace;                 // inode of /proc/self/ns/pid, in which `pid` is a number; 0: not known
   std::atomic<std::uint32_t> python;           // [r] a python_word()
-  UnwindGap unwind_gaps[kUnwindGaps];          // [r] by object; the last takes those of all further ones, too
+  // [r] How often the budget doubled the distance between samples, and CPU times since the recording began, as at the
+  // last look: of the recorder and of the process.
+  std::atomic<std::uint32_t> doublings;
+  std::atomic<std::uint32_t> stopped_by;     // [r] the SamplingLimit that stopped sampling; 0: none
+  std::atomic<std::uint64_t> stopped_at_ns;  // [r] CLOCK_MONOTONIC, of that
+  std::atomic<std::uint64_t> recorder_cpu_ns;
+  std::atomic<std::uint64_t> process_cpu_ns;
+  UnwindGap unwind_gaps[kUnwindGaps];  // [r] by object; the last takes those of all further ones, too
   // [r] at the exit: the beginning of the first word of the command line, which servers overwrite. Terminated.
   char title[kTitleBytes];
 };

@@ -1,4 +1,4 @@
-#include "core/launcher/memory_limit.h"
+#include "core/launcher/groups/memory_limit.h"
 
 #include <gtest/gtest.h>
 

@@ -254,3 +254,17 @@ def test_the_course_of_the_run_is_drawn(busy: Handmade) -> None:
 
 def test_no_course_of_nothing(made: Handmade) -> None:
     assert course(made.recording(), 80) == []
+
+
+def test_a_budget_that_widened_or_stopped_sampling_is_stated() -> None:
+    widened = Handmade(sample_bytes=512 << 10, sample_doublings=3)
+    assert "sampled every 512 KiB, at the end 4.00 MiB: figures are scaled" in text(widened.recording(), width=200)
+    for limit, reason in (
+        ("memory", "took more memory"),
+        ("disk", "took the disk space"),
+        ("cpu", "share of CPU time"),
+    ):
+        stopped = Handmade(sample_bytes=4096, sampling_stopped_by=limit, sampling_stopped_ns=2_500_000_000)
+        report = text(stopped.recording(), width=200)
+        assert reason in report
+        assert "sampling stopped after 2.50 s, and blocks allocated later aren't in the figures" in report

@@ -1,15 +1,16 @@
-"""The limits of `tare watch --budget`, as the recorder gets them."""
+"""The limits of --budget, as the recorder gets them."""
 
 from __future__ import annotations
 
 import pytest
+from tare.commands.options import DEFAULT_BUDGET
 from tare.errors import TareError
 from tare.watch import budget
 
 
 def test_limits() -> None:
     assert budget.parsed("") == ""
-    assert budget.parsed(budget.DEFAULT) == "cpu=0.5%"
+    assert budget.parsed(DEFAULT_BUDGET) == "cpu=0.5%"
     assert budget.parsed("cpu=0.25%,memory=16M,disk=1G") == f"cpu=0.25%,memory={16 << 20},disk={1 << 30}"
     assert budget.parsed("disk=100000G") == f"disk={(1 << 40) - 1}"  # the recorder's greatest number
 
@@ -32,3 +33,11 @@ def test_limits() -> None:
 def test_wrong_limits(text: str, message: str) -> None:
     with pytest.raises(TareError, match=message):
         budget.parsed(text)
+
+
+def test_limits_of_a_recording() -> None:
+    assert budget.limits("", "run") == (0, 0, 0)
+    assert budget.limits("cpu=0.25%", "run") == (0.0025, 0, 0)
+    assert budget.limits("disk=1G,cpu=2%,memory=16M", "run") == (0.02, 16 << 20, 1 << 30)
+    with pytest.raises(TareError, match=r"attach: --budget needs limits such as"):
+        budget.limits("./server", "attach")

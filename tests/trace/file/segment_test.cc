@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "support/temp_dir.h"
+#include "trace/base/segment_names.h"
 #include "trace/file/dictionary_codec.h"
 #include "trace/file/process_codec.h"
 #include "trace/file/trace_writer.h"
-#include "trace/model/segment_names.h"
 #include "trace/open/open_trace.h"
 #include "trace/spool/spool_layout.h"
 

@@ -62,6 +62,8 @@ TEST(TraceFile, RichTraceRoundTrip) {
   EXPECT_EQ(info.fork->parent_thread_events, 999u);
   EXPECT_EQ(info.fork->parent_trace, "parent.tare");
   EXPECT_EQ(info.wait_status, 9);
+  EXPECT_EQ(info.sampling,
+            (trace::SamplingUse{3, trace::SamplingLimit::Disk, 1'500'000'000, 5'000'000, 2'000'000'000}));
   EXPECT_EQ(info.memory_kill, (trace::MemoryKill{"/sys/fs/cgroup/rich", true, 2, 300, 1, std::uint64_t{1} << 33}));
   EXPECT_EQ(info.dropped_events, 24u);
   EXPECT_EQ(info.peak_rss_bytes, 1u << 30);

@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
+#include "trace/base/segment_names.h"
 #include "trace/file/trace_reader.h"
-#include "trace/model/segment_names.h"
 
 namespace tare::core {
 namespace {

@@ -1,6 +1,6 @@
 // Reading a budget, and keeping it: see budget.h.
 // SPDX-License-Identifier: Apache-2.0
-#include "recorder/watch/budget.h"
+#include "recorder/limits/budget.h"
 
 #include <cstring>
 

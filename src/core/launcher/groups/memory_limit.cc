@@ -1,5 +1,5 @@
 // Reads limits of control groups: see memory_limit.h.
-#include "core/launcher/memory_limit.h"
+#include "core/launcher/groups/memory_limit.h"
 
 #include <algorithm>
 #include <fstream>

@@ -1,5 +1,5 @@
-// The budget of a watched process: shares and ceilings that a user gives, and when the distance between samples must
-// double to keep them.
+// The budget of a process that is recorded by samples: shares and ceilings that a user gives, and when the distance
+// between samples must double to keep them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -39,7 +39,7 @@ class CpuLimit {
   static constexpr double kGraceNs = 1e9;
 
   void begin(double share) { *this = CpuLimit(share); }
-  // How often the distance must double now. To be called at each 32nd call.
+  // How often the distance must double now. To be called at each 32nd recorded call.
   int doublings(const CpuUse& now);
   // The usual cost of 32 calls.
   double usual_ns() const { return usual_ns_; }

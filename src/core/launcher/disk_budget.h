@@ -1,0 +1,29 @@
+// The limit on disk of a recording by samples: how often the distance between samples must double, so that the traces
+// of all processes fit it. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace tare::core {
+
+class DiskBudget {
+ public:
+  // 0: no limit. An eighth of it is kept for what traces get at their end: the ends of samples, and names.
+  explicit DiskBudget(std::uint64_t most_bytes) : most_bytes_(most_bytes - most_bytes / 8) {}
+  bool is_given() const { return most_bytes_ != 0; }
+
+  // `written_bytes`: of all traces so far, with `written_events`. `waiting_events` will be written.
+  void look(std::uint64_t written_bytes, std::uint64_t written_events, std::uint64_t waiting_events);
+  // One for each time that half of the room that was left is used. So each half lasts as long as the one before.
+  std::uint32_t doublings() const { return doublings_; }
+  bool is_full() const { return is_full_; }
+
+ private:
+  static constexpr std::uint64_t kBytesOfEvent = 16;  // until some are written
+
+  std::uint64_t most_bytes_;
+  std::uint32_t doublings_ = 0;
+  bool is_full_ = false;
+};
+
+}  // namespace tare::core
