@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     }
     case 1: {
-      const auto layouts = decode_layouts("", seal_cache("TARETYP2", body));
+      const auto layouts = decode_layouts("", seal_cache("TARETYP3", body));
       if (!layouts) break;
       const auto again = decode_layouts("", encode_layouts("", *layouts));
       if (!again || again->types.size() != layouts->types.size()) std::abort();

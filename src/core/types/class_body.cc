@@ -11,6 +11,17 @@ namespace {
 
 constexpr int kMostBaseDepth = 64;
 
+// Behind typedefs, and behind the declaration by which clang names a class in a type unit.
+Dwarf_Die defined_class(Dwarf_Die die) {
+  for (int step = 0; step < 8; ++step) {
+    const DieAttributes attributes = read_attributes(die);
+    const std::optional<Dwarf_Die>& next = dwarf_tag(&die) == DW_TAG_typedef ? attributes.type : attributes.signature;
+    if (!next) break;
+    die = *next;
+  }
+  return die;
+}
+
 class BodyReader {
  public:
   BodyReader(Dwarf_Die die, const DieAttributes& attributes, TypeBook& book)
@@ -253,12 +264,7 @@ class BodyReader {
       if (dwarf_tag(&child) != DW_TAG_inheritance) continue;
       const DieAttributes base = read_attributes(child);
       if (!base.type) continue;
-      Dwarf_Die target = *base.type;
-      for (int step = 0; step < 8 && dwarf_tag(&target) == DW_TAG_typedef; ++step) {
-        const DieAttributes name = read_attributes(target);
-        if (!name.type) break;
-        target = *name.type;
-      }
+      const Dwarf_Die target = defined_class(*base.type);
       const TypeFacts facts = book_.facts(target);
       if (base.virtuality == DW_VIRTUALITY_virtual) {
         if (!seen_.insert(target.addr).second) continue;

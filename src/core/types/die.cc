@@ -22,6 +22,11 @@ std::string_view text(Dwarf_Attribute* attribute) {
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
+std::string_view name_of(Dwarf_Die& die) {
+  Dwarf_Attribute name;
+  return dwarf_attr(&die, DW_AT_name, &name) == nullptr ? std::string_view() : text(&name);
+}
+
 std::optional<Dwarf_Die> reference(Dwarf_Attribute* attribute) {
   Dwarf_Die die;
   if (dwarf_formref_die(attribute, &die) == nullptr) return std::nullopt;
@@ -139,6 +144,8 @@ int read_one(Dwarf_Attribute* attribute, void* into) {
 DieAttributes read_attributes(Dwarf_Die& die) {
   DieAttributes found;
   dwarf_getattrs(&die, read_one, &found, 0);
+  // clang leaves out the name of a declaration whose definition is a type unit.
+  if (found.name.empty() && found.signature) found.name = name_of(*found.signature);
   return found;
 }
 

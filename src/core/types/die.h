@@ -11,7 +11,7 @@
 namespace tare::core {
 
 struct DieAttributes {
-  std::string_view name;  // points into the file
+  std::string_view name;  // points into the file; the definition's, if a declaration with `signature` has none
   std::optional<std::uint64_t> byte_size;
   std::optional<std::uint64_t> bit_size;
   std::optional<std::uint64_t> data_bit_offset;  // DWARF 4 on

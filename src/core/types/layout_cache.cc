@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Raise the number whenever types are read or kept differently: old caches then count as absent.
-constexpr std::string_view kMagic = "TARETYP2";
+constexpr std::string_view kMagic = "TARETYP3";
 
 class Encoder {
  public:

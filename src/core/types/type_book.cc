@@ -98,6 +98,7 @@ TypeFacts TypeBook::read(Dwarf_Die die) {
       if (!attributes.byte_size) return {};
       return scalar_facts(*attributes.byte_size, attributes.alignment.value_or(scalar_align(attributes)));
     case DW_TAG_enumeration_type: {
+      if (attributes.signature) return facts(*attributes.signature);
       if (attributes.byte_size)
         return scalar_facts(*attributes.byte_size, attributes.alignment.value_or(*attributes.byte_size));
       return attributes.type ? facts(*attributes.type) : TypeFacts();

@@ -50,7 +50,7 @@ void UnitTypes::children(Dwarf_Die& parent, ScopeId scope, Inside inside, int de
         take_class(child, current(scope), depth);
         break;
       case DW_TAG_enumeration_type:
-        if (const char* name = dwarf_diename(&child)) names_.set(child, scopes_.add(current(scope), name));
+        take_enumeration(child, current(scope));
         break;
       case DW_TAG_typedef:
         take_typedef(child, current(scope));
@@ -101,6 +101,11 @@ void UnitTypes::take_class(Dwarf_Die& die, ScopeId scope, int depth) {
     book_.declare(die, scopes_.hash(*name));
   }
   if (dwarf_haschildren(&die) == 1) children(die, name.value_or(scope), Inside::Class, depth + 1);
+}
+
+void UnitTypes::take_enumeration(Dwarf_Die& die, ScopeId scope) {
+  const std::string_view name = read_attributes(die).name;
+  if (!name.empty()) names_.set(die, scopes_.add(scope, name));
 }
 
 void UnitTypes::take_typedef(Dwarf_Die& die, ScopeId scope) {

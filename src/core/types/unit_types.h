@@ -40,6 +40,7 @@ class UnitTypes {
 
   void children(Dwarf_Die& parent, ScopeId scope, Inside inside, int depth);
   void take_class(Dwarf_Die& die, ScopeId scope, int depth);
+  void take_enumeration(Dwarf_Die& die, ScopeId scope);
   void take_typedef(Dwarf_Die& die, ScopeId scope);
   void take_function(Dwarf_Die& die, ScopeId scope, int depth);
   ScopeId current(ScopeId scope);

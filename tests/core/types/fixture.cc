@@ -26,6 +26,7 @@ int main(int argc, char**) {
   fixture::Packed packed{};
   fixture::Virtual polymorphic;
   fixture::Derived derived;
+  fixture::Furthest furthest;
   fixture::Either either{};
   fixture::Named named{};
   fixture::Anonymous anonymous{};
@@ -36,9 +37,10 @@ int main(int argc, char**) {
   fixture::SameClass same_class{};
   fixture::Arrays arrays{};
   fixture::Outer outer{};
+  fixture::Coloured coloured{};
   fixture::Template<short, 5> instance{};
-  fixture::All all{&holes,    &bits,       &in_tail, &no_address, &line,     &packed,         &polymorphic,
-                   &derived,  &either,     &named,   &anonymous,  &pointers, &narrow_padding, &functions,
-                   &flexible, &same_class, &arrays,  &outer,      &instance};
+  fixture::All all{&holes,     &bits,     &in_tail,    &no_address, &line,      &packed,   &polymorphic,
+                   &derived,   &furthest, &either,     &named,      &anonymous, &pointers, &narrow_padding,
+                   &functions, &flexible, &same_class, &arrays,     &outer,     &coloured, &instance};
   return static_cast<int>(fixture::size_of(&all) + fixture::size_of(&local) + fixture::size_of(all.line)) == 1;
 }

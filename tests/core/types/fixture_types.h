@@ -71,6 +71,14 @@ struct Derived : virtual Virtual {
   char f;
 };
 
+struct OverHoles : virtual Holes {
+  char g;
+};
+
+struct Furthest : OverHoles {  // the virtual base is a base's
+  char h;
+};
+
 union Either {
   char a[9];
   long b;
@@ -145,6 +153,14 @@ struct Outer {
   char c;
 };
 
+enum class Colour : short { Red };
+
+struct Coloured {
+  char a;
+  Colour colour;
+  Colour* other;
+};
+
 template <typename T, int N>
 struct Template {
   T values[N];
@@ -161,6 +177,7 @@ struct All {
   Packed* packed;
   Virtual* polymorphic;
   Derived* derived;
+  Furthest* furthest;
   Either* either;
   Named* named;
   Anonymous* anonymous;
@@ -171,6 +188,7 @@ struct All {
   SameClass* same_class;
   Arrays* arrays;
   Outer* outer;
+  Coloured* coloured;
   Template<short, 5>* instance;
 };
 
