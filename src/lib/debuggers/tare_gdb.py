@@ -100,7 +100,8 @@ def decoded(member: gdb.Value) -> int | None:
         if match is None:
             return None
         slot = int(match[1])
-    bases = int(gdb.parse_and_eval(f"(unsigned long)&{global_of(member.type, 'gc::cage_bases')}"))
+    # In quotes, because a program of clang's describes the variable nowhere: only its symbol has the name.
+    bases = int(gdb.parse_and_eval(f"(unsigned long)&'{global_of(member.type, 'gc::cage_bases')}'"))
     return int(pointer(bases, gdb.lookup_type("unsigned long"))[slot + 1]) + 8 * bits
 
 
