@@ -153,7 +153,7 @@ struct Estimate {
 };
 
 constexpr int kCalls = 400'000;
-constexpr std::size_t kHeld = 20'000;
+constexpr std::size_t kHeldBlocks = 20'000;
 constexpr double kOwnNs = 1000;
 constexpr double kCallNs = 10'000;
 constexpr double kShare = 0.002;
@@ -169,7 +169,7 @@ Estimate run(std::uint64_t seed) {
     double weight = 0;
     std::uint64_t bytes = 0;
   };
-  std::vector<Held> all(kHeld);
+  std::vector<Held> all(kHeldBlocks);
   std::uint64_t random = 99;
   std::uint64_t lucky = seed * 0x9e3779b97f4a7c15 + 12345;
   const auto next = [](std::uint64_t& word) {
@@ -214,7 +214,7 @@ TEST(CpuLimit, SumsAreRightInTheMeanWhileTheShareIsKept) {
   // The same calls, exactly.
   double blocks = kCalls;
   double bytes = 0;
-  std::vector<std::uint64_t> live(kHeld);
+  std::vector<std::uint64_t> live(kHeldBlocks);
   std::uint64_t random = 99;
   const auto next = [&random] {
     random = random * 6364136223846793005 + 1442695040888963407;

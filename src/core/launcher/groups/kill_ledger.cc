@@ -94,7 +94,7 @@ std::vector<KillLedger::Candidate> KillLedger::candidates_of(std::span<const Dea
     }
   }
   for (auto& [pid, member] : members_) {
-    const bool is_dead = std::ranges::any_of(deaths, [pid = pid](const Death& death) { return death.pid == pid; });
+    const bool is_dead = std::ranges::find(deaths, pid, &Death::pid) != deaths.end();
     if (!is_dead && !member.kill && pid > 0 && groups_.is_dying(pid)) candidates.push_back({pid, &member, true, {}});
   }
   return candidates;
