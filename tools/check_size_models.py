@@ -13,7 +13,7 @@ from pathlib import Path
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 # Model, library or None for the C library, Debian's package, sizes that are known to differ.
 ALLOCATORS = [
-    ("glibc", None, "libc6", 2000),  # the rest of a free chunk, and the end of the heap, are added
+    ("glibc", None, "libc6", 0),
     ("jemalloc", "libjemalloc.so.2", "libjemalloc2", 0),
     ("mimalloc2", "libmimalloc.so.2.0", "libmimalloc2.0", 0),
     ("gperftools", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4", 0),
@@ -37,8 +37,10 @@ def main() -> int:
         if path is not None and not path.exists():
             print(f"{model}: {package} isn't installed")
             continue
-        # One mmap threshold, so that freeing a mapping doesn't raise it.
-        environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(128 * 1024)}
+        # One mmap threshold, so that freeing a mapping doesn't raise it. No room at the end of the heap: glibc gives it to
+        # blocks that it would map without, and how much there is depends on what the C++ library allocated at its start.
+        settings = {"MALLOC_MMAP_THRESHOLD_": str(128 * 1024), "MALLOC_TOP_PAD_": "0"}
+        environment = {**os.environ, **settings}
         if path is not None:
             environment["LD_PRELOAD"] = str(path)
         done = subprocess.run([program, model, step], capture_output=True, text=True, check=False, env=environment)
