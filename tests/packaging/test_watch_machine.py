@@ -151,6 +151,42 @@ def test_a_launcher_that_is_killed_with_its_program_loses_nothing(machine: Machi
     assert machine.run("ls -d /dev/shm/*tare*").status != 0, "the report frees the memory"
 
 
+def kill_in(machine: Machine, trace: str) -> dict[str, Any]:
+    found = json.loads(machine.ok(f"tare report {trace} --json"))
+    assert found["impossible_events"] == 0
+    assert found["memory_kill"] is not None, found["warnings"]
+    kill: dict[str, Any] = found["memory_kill"]
+    assert kill["out_of_memory"] == "yes", kill
+    assert kill["kills_after"] - kill["kills_before"] == 1
+    return kill
+
+
+@pytest.mark.parametrize("options", ["", "--sample 64K"], ids=["exact", "sampled"])
+def test_tare_run_states_the_kill_of_its_program(machine: Machine, options: str) -> None:
+    limits = "-p MemoryMax=150M -p MemorySwapMax=0 -p OOMPolicy=continue"
+    done = machine.run(
+        f"rm -f /root/run.tare*; systemd-run --quiet --wait --collect --pipe --unit=killed-run {limits} "
+        f"tare run -o /root/run.tare {options} -- /programs/leaking 512 2"
+    )
+    assert done.status != 0
+    assert "was killed by the out-of-memory killer" in " ".join(done.stderr.split())
+    kill = kill_in(machine, "/root/run.tare")
+    assert kill["group"] == "/sys/fs/cgroup/system.slice/killed-run.service"
+    assert kill["limit_bytes"] == 150 << 20
+    assert 30 << 20 < kill["live_gross_bytes"] < 150 << 20
+
+
+def test_tare_attach_states_the_kill_of_a_service(machine: Machine) -> None:
+    service(machine, "leak", "ExecStart=/programs/leaking 128 20\nMemoryMax=60M\nMemorySwapMax=0")
+    machine.ok("systemctl start leak.service; rm -f /root/attached.tare*")
+    done = machine.run("tare attach $(pidof leaking) -o /root/attached.tare")
+    assert "was killed by the out-of-memory killer" in " ".join(done.stderr.split()), done.stderr
+    kill = kill_in(machine, "/root/attached.tare")
+    assert kill["group"] == "/sys/fs/cgroup/system.slice/leak.service"
+    assert kill["limit_bytes"] == 60 << 20
+    machine.run("systemctl reset-failed")
+
+
 def test_triggers_of_the_control_group(machine: Machine) -> None:
     """Reclaim at memory.high: events of the limit, pressure, and the resident set."""
     service(machine, "leak", "ExecStart=/programs/leaking 128 20\nMemoryHigh=30M\nMemoryMax=200M")

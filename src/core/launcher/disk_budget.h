@@ -1,5 +1,5 @@
-// The limit on disk of a recording by samples: how often the distance between samples must double, so that the traces
-// of all processes fit it. SPDX-License-Identifier: Apache-2.0
+// The limit on disk of a recording by samples: how often the distance between samples must double.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

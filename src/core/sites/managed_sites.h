@@ -1,5 +1,6 @@
 // Which frame names a stack of a Python, JavaScript or Java program: the innermost line of the user's own code, where
-// only the interpreter lies inside of it. SPDX-License-Identifier: Apache-2.0
+// only the interpreter lies inside of it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include "recorder/base/stamp.h"
 #include "recorder/base/syscall.h"
 #include "recorder/events/sampling.h"
+#include "recorder/recorder.h"
 
 namespace tare::recorder {
 
@@ -51,7 +52,8 @@ void SamplingBudget::look() {
   const sys::SignalsBlocked blocked;
   if (is_looking_.exchange(true, std::memory_order_acquire)) return;
   const trace::LauncherControl* const control = control_.load(std::memory_order_acquire);
-  if (control != nullptr && !sampler.is_stopped()) keep_limits(*control);
+  // The CPU time of a vfork child isn't that of the memory's owner.
+  if (control != nullptr && !sampler.is_stopped() && !recorder.borrows_memory()) keep_limits(*control);
   is_looking_.store(false, std::memory_order_release);
 }
 
