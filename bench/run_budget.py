@@ -37,7 +37,9 @@ def recorded(case: Case, options: list[str]) -> tuple[dict[str, Any], int]:
         for path in files:
             if path.name.endswith(".short") or not path.is_file():
                 continue
-            text = subprocess.run([TARE, "report", str(path), "--json"], capture_output=True, text=True, check=True).stdout
+            text = subprocess.run(
+                [TARE, "report", str(path), "--json"], capture_output=True, text=True, check=True
+            ).stdout
             reports.append(json.loads(text))
         size = sum(path.stat().st_size for path in files)
     return max(reports, key=lambda report: float(report["total"]["requested_bytes"])), size

@@ -102,6 +102,12 @@ def test_attach_keeps_a_budget(tare: Tare, program: Build, tmp_path: Path) -> No
     assert facts["impossible_events"] == 0
 
 
+def test_options_of_the_program_come_after_two_dashes(tare: Tare) -> None:
+    done = tare("run", "--budget", "ls", "-l")
+    assert done.returncode == 125
+    assert "no option '-l': options of CMD come after --" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -62,7 +62,8 @@ class Parser(argparse.ArgumentParser):
         if word.startswith("-"):
             name = word.partition("=")[0]
             known = [option for action in self._actions for option in action.option_strings]
-            self.fail(f"no option '{name}'{did_you_mean(name, known)}")
+            advice = did_you_mean(name, known) or (": options of CMD come after --" if self._takes_rest() else "")
+            self.fail(f"no option '{name}'{advice}")
         self.fail(f"unexpected argument '{word}'")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
