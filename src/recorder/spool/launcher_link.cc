@@ -2,6 +2,7 @@
 #include "recorder/spool/launcher_link.h"
 
 #include <cstring>
+#include <initializer_list>
 
 #include <errno.h>
 #include <fcntl.h>

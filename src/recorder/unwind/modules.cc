@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <initializer_list>
 
 #include "recorder/base/address.h"
 #include "recorder/base/syscall.h"
