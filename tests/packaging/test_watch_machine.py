@@ -151,12 +151,12 @@ def test_a_launcher_that_is_killed_with_its_program_loses_nothing(machine: Machi
     assert machine.run("ls -d /dev/shm/*tare*").status != 0, "the report frees the memory"
 
 
-def kill_in(machine: Machine, trace: str) -> dict[str, Any]:
+def kill_in(machine: Machine, trace: str, certainty: str) -> dict[str, Any]:
     found = json.loads(machine.ok(f"tare report {trace} --json"))
     assert found["impossible_events"] == 0
     assert found["memory_kill"] is not None, found["warnings"]
     kill: dict[str, Any] = found["memory_kill"]
-    assert kill["out_of_memory"] == "yes", kill
+    assert kill["out_of_memory"] == certainty, kill
     assert kill["kills_after"] - kill["kills_before"] == 1
     return kill
 
@@ -170,19 +170,20 @@ def test_tare_run_states_the_kill_of_its_program(machine: Machine, options: str)
     )
     assert done.status != 0
     assert "was killed by the out-of-memory killer" in " ".join(done.stderr.split())
-    kill = kill_in(machine, "/root/run.tare")
+    kill = kill_in(machine, "/root/run.tare", "yes")
     assert kill["group"] == "/sys/fs/cgroup/system.slice/killed-run.service"
     assert kill["limit_bytes"] == 150 << 20
     assert 30 << 20 < kill["live_gross_bytes"] < 150 << 20
 
 
 def test_tare_attach_states_the_kill_of_a_service(machine: Machine) -> None:
+    """As a probable one: the launcher isn't the parent, and systemd removes the service's group at once."""
     service(machine, "leak", "ExecStart=/programs/leaking 128 20\nMemoryMax=60M\nMemorySwapMax=0")
     machine.ok("systemctl start leak.service; rm -f /root/attached.tare*")
     done = machine.run("tare attach $(pidof leaking) -o /root/attached.tare")
-    assert "was killed by the out-of-memory killer" in " ".join(done.stderr.split()), done.stderr
-    kill = kill_in(machine, "/root/attached.tare")
-    assert kill["group"] == "/sys/fs/cgroup/system.slice/leak.service"
+    assert "was probably killed by the out-of-memory killer" in " ".join(done.stderr.split()), done.stderr
+    kill = kill_in(machine, "/root/attached.tare", "likely")
+    assert kill["group"] in ("/sys/fs/cgroup/system.slice/leak.service", "/sys/fs/cgroup/system.slice")
     assert kill["limit_bytes"] == 60 << 20
     machine.run("systemctl reset-failed")
 
