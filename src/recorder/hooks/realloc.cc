@@ -102,8 +102,21 @@ void* unsampled_realloc(Entry entry, const StartState& start, void* old, std::si
   return block;
 }
 
-// A watch has thinned all samples.
-int odds_now(int odds) { return recorder.watching() ? static_cast<int>(sampler.newest_odds()) : odds; }
+struct Grown {
+  Block block;
+  bool is_sampled;
+  bool continues;  // the sample of the old block
+};
+
+// The block that became of a sample with `odds` and of octave `before`; in the set if it's a sample.
+Grown grown_sample(Thread* thread, int odds, int before, void* block, std::size_t bytes, trace::AllocApi api) {
+  if (recorder.watching()) odds = static_cast<int>(sampler.newest_odds());  // a watch has thinned all samples
+  const std::uint64_t usable = usable_bytes(block, bytes);
+  const int after = Sampler::octave(usable);
+  const auto [weight, continues] = sampler.decide_again(thread->sampling, odds, before, after);
+  const bool is_sampled = weight != 0 && sampler.sampled.insert(word(block), sampler.odds_of(weight, after));
+  return {Block{word(block), bytes, usable, api, 0, weight}, is_sampled, is_sampled && continues};
+}
 
 // Of a sampled block: off the set before the real call, for its address may be another thread's block right after.
 void* sampled_realloc(Thread* thread, const StartState& start, void* old, int odds, std::size_t bytes,
@@ -119,16 +132,12 @@ void* sampled_realloc(Thread* thread, const StartState& start, void* old, int od
   cost.go_on();
   if (block != nullptr) {
     Sampler::count_allocation(thread->sampling);
-    const std::uint64_t usable = usable_bytes(block, bytes);
-    const int after = Sampler::octave(usable);
-    const auto [weight, continues] = sampler.decide_again(thread->sampling, odds_now(odds), before, after);
-    const bool is_sampled = weight != 0 && sampler.sampled.insert(word(block), sampler.odds_of(weight, after));
-    const Block grown{word(block), bytes, usable, api, 0, weight};
-    if (is_sampled && continues) {
-      write_realloc(thread, begin, address, grown);
+    const Grown grown = grown_sample(thread, odds, before, block, bytes, api);
+    if (grown.continues) {
+      write_realloc(thread, begin, address, grown.block);
     } else {
       write_realloc_free(thread, begin, address, trace::FreeApi::ReallocUnsampled);
-      if (is_sampled) write_alloc(thread, start, grown);
+      if (grown.is_sampled) write_alloc(thread, start, grown.block);
     }
   } else if (bytes == 0) {
     write_realloc_free(thread, begin, address, trace::FreeApi::ReallocToZero);
@@ -158,16 +167,12 @@ void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old,
     queue_free(thread, address, trace::FreeApi::ReallocToZero);
     return nullptr;
   }
-  const std::uint64_t usable = usable_bytes(block, bytes);
-  const int after = Sampler::octave(usable);
-  const auto [weight, continues] = sampler.decide_again(thread->sampling, odds_now(odds), before, after);
-  const bool is_sampled = weight != 0 && sampler.sampled.insert(word(block), sampler.odds_of(weight, after));
-  const Block grown{word(block), bytes, usable, api, 0, weight};
-  if (is_sampled && continues) {
-    queue_realloc(thread, start, stamp_before, address, grown);
+  const Grown grown = grown_sample(thread, odds, before, block, bytes, api);
+  if (grown.continues) {
+    queue_realloc(thread, start, stamp_before, address, grown.block);
   } else {
     queue_free(thread, address, trace::FreeApi::ReallocUnsampled);
-    if (is_sampled) queue_alloc(thread, start, grown);
+    if (grown.is_sampled) queue_alloc(thread, start, grown.block);
   }
   return block;
 }
