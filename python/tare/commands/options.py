@@ -99,6 +99,12 @@ def add_trace(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_budget(parser: argparse.ArgumentParser, what: str) -> None:
+    """Limits of a recorder that samples: `tare run`, `tare attach` and `tare watch`."""
+    text = f"{what} (without LIMITS: {DEFAULT_BUDGET})".replace("%", "%%")
+    parser.add_argument("--budget", nargs="?", const=DEFAULT_BUDGET, default="", metavar="LIMITS", help=text)
+
+
 def add_recording(parser: argparse.ArgumentParser) -> None:
     """How to record: `tare run` and `tare attach`."""
     parser.add_argument("-o", "--output", metavar="FILE", default="", help="the trace (default: tare.PROGRAM.PID.tare)")
@@ -108,15 +114,10 @@ def add_recording(parser: argparse.ArgumentParser) -> None:
         default="0",
         help="record one allocation in BYTES on average, such as 512K or 4M (default: every allocation)",
     )
-    parser.add_argument(
-        "--budget",
-        nargs="?",
-        const=DEFAULT_BUDGET,
-        default="",
-        metavar="LIMITS",
-        help="widen the distance of --sample (default with a budget: 512K) to keep limits such as cpu=0.5%%,memory=16M,"
-        "disk=64M: the recorder's share of each process's CPU time, its memory there, and all traces "
-        f"(without LIMITS: {DEFAULT_BUDGET.replace('%', '%%')})",
+    add_budget(
+        parser,
+        "widen the distance of --sample (default with a budget: 512K) to keep limits such as cpu=0.5%,memory=16M,"
+        "disk=64M: the recorder's share of each process's CPU time, its memory there, and all traces",
     )
     parser.add_argument("--free-stacks", action="store_true", help="also record the stacks of frees")
     parser.add_argument(

@@ -139,15 +139,16 @@ def _memory_kills(outcome: _core.Outcome, *, with_summary: bool) -> list[str]:
 def sampling(options: argparse.Namespace, verb: str) -> tuple[int, tuple[float, int, int]]:
     """The first distance between samples, 0 without sampling, and the limits for which it widens."""
     from tare.text.sizes import parse_bytes
-    from tare.watch import budget
 
     sample_bytes = parse_bytes(options.sample, "--sample")
+    if not options.budget:
+        return sample_bytes, (0, 0, 0)
+    from tare.watch import budget
+
     limits = budget.limits(options.budget, verb)
-    if any(limits) and not sample_bytes:
-        sample_bytes = _SAMPLE_WITH_BUDGET
     if limits[2] and options.rotate != "0":
         raise TareError(USAGE, f"{verb}: --rotate limits the size on disk already: leave out disk={limits[2]}")
-    return sample_bytes, limits
+    return sample_bytes or _SAMPLE_WITH_BUDGET, limits
 
 
 def _separate_values_from_command(options: argparse.Namespace) -> None:

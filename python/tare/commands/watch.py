@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from tare.commands.options import DEFAULT_BUDGET, at_least_one
+from tare.commands.options import add_budget, at_least_one
 from tare.errors import CANNOT_RECORD, COMMAND_NOT_FOUND, USAGE, TareError
 from tare.text.durations import parse_duration
 from tare.text.printable import say
@@ -55,14 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sample", metavar="BYTES", default="512K", help="record one allocation in BYTES on average (default: 512K)"
     )
-    parser.add_argument(
-        "--budget",
-        nargs="?",
-        const=DEFAULT_BUDGET,
-        default="",
-        metavar="LIMITS",
-        help="sample fewer allocations rather than exceed these limits of the recorder, such as cpu=0.5%%,memory=16M,disk=1M: "
-        f"a share of CMD's CPU time, resident memory, and the file (without LIMITS: {DEFAULT_BUDGET.replace('%', '%%')})",
+    add_budget(
+        parser,
+        "sample fewer allocations rather than exceed these limits of the recorder, such as cpu=0.5%,memory=16M,disk=1M: "
+        "a share of CMD's CPU time, resident memory, and the file",
     )
     parser.add_argument("--serve", metavar="FOLDER", help="start no program: watch the files in FOLDER")
     parser.add_argument(

@@ -19,7 +19,7 @@ def parsed(text: str, verb: str = "watch") -> str:
 def limits(text: str, verb: str) -> tuple[float, int, int]:
     """Share of the CPU time, bytes of memory, bytes on disk; 0: no such limit."""
     found = _found(text, verb)
-    return float(found.get("cpu", "0")[:-1] or "0") / 100, int(found.get("memory", "0")), int(found.get("disk", "0"))
+    return float(found.get("cpu", "0%")[:-1]) / 100, int(found.get("memory", "0")), int(found.get("disk", "0"))
 
 
 def _found(text: str, verb: str) -> dict[str, str]:

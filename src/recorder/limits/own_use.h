@@ -1,4 +1,4 @@
-// What the recorder takes from the process that it records by samples: CPU time and memory.
+// CPU time and memory of the recorder in a process that it records by samples.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -101,7 +101,7 @@ inline std::string_view certainty_of(const MemoryKill& kill) {
   return memory_kill_certainty(kill.group.empty(), kill.direct, kill.kills_after - kill.kills_before, kill.deaths);
 }
 
-// What became of a budget. Each block has the weight of the distance of its time.
+// The results of a budget (`--budget`): distances, limits and CPU times. The weights of blocks are in the events.
 struct SamplingUse {
   std::uint32_t doublings = 0;  // of the distance between samples
   SamplingLimit stopped_by = SamplingLimit::None;
