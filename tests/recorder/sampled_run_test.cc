@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "test_launcher.h"
-#include "trace/model/sampling_limit.h"
+#include "trace/model/sampling_rules.h"
 #include "trace/model/seen_counts.h"
 
 namespace tare::test {

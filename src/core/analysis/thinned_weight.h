@@ -7,13 +7,14 @@
 #include <cmath>
 #include <cstdint>
 
+#include "trace/model/sampling_rules.h"
+
 namespace tare::core {
 
-// The octave by which the recorder decides about a block: see recorder/events/sampling.h.
+// The octave by which the recorder decides about a block.
 constexpr int sampling_octave(std::uint64_t usable_bytes) {
-  constexpr std::uint64_t kHeaderBytes = 8;
-  constexpr int kSmallest = 5;
-  return std::max(static_cast<int>(std::bit_width(usable_bytes + kHeaderBytes)) - 1, kSmallest);
+  const int octave = static_cast<int>(std::bit_width(usable_bytes + trace::kOctaveHeaderBytes)) - 1;
+  return std::max(octave, trace::kSmallestOctave);
 }
 
 // A realloc thins its old block to the distance of the new one, whose weight shows that distance: p = 1 - exp(-s / B),

@@ -229,7 +229,7 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
     int left = kChunksPerPass;
     while (left-- > 0 && !stream.queue.empty() && decode_front(stream, depth, counts)) {
       // Each block is written and its chunks are returned at once: if the spool is full, the program waits for them.
-      if (stream.packer.pending.size() >= kBlockEvents) pack(stream);
+      if (stream.packer.pending.size() >= block_events_) pack(stream);
       write_out();
       if (failure_) return counts;
     }

@@ -23,6 +23,7 @@
 #include "core/drain/snapshot_schedule.h"
 #include "core/drain/thread_streams.h"
 #include "core/snapshot/observer.h"
+#include "trace/open/block_packer.h"
 
 namespace tare::core {
 
@@ -64,6 +65,8 @@ class ImageRecording {
     output_.rename(trace_path);
     segments_.files.rename_all(trace_path);
   }
+  // Blocks of the trace begin to be written at so many events of a thread, in place of the usual number.
+  void set_block_events(std::size_t events) { block_events_ = events; }
   // Called before a forked child's first segment ends, which needs its parent's trace up to the fork. False: not yet.
   void set_parent_writer(std::function<bool(ImageRecording&)> is_written) {
     segments_.parent_is_written = std::move(is_written);
@@ -205,6 +208,7 @@ class ImageRecording {
   Snapshots snapshots_;
   ReadingSchedule readings_;
   Segments segments_;
+  std::size_t block_events_ = trace::kBlockEvents;
   std::uint64_t calls_ = 0;      // in the trace: successful ones, a realloc being one
   bool gaps_are_final_ = false;  // no more chunks will come: missing ones are lost
   std::optional<Error> failure_;

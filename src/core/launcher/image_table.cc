@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/launcher/disk_budget.h"
 #include "core/launcher/groups/memory_limit.h"
 #include "trace/base/clock_ns.h"
 #include "trace/spool/spool_folder.h"
@@ -163,6 +164,9 @@ bool ImageTable::add(const std::string& name, std::uint32_t named_pid) {
   }
   starved_.erase(name);
   (*image)->rest_descriptors(resting_from_);
+  if (const std::uint64_t most = options_.budget.disk_bytes; most != 0) {
+    (*image)->set_block_events(DiskBudget(most).block_events());
+  }
   if (options_.segments.wanted()) {
     (*image)->set_parent_writer([this](ImageRecording& child) { return parent_is_written(child); });
   }

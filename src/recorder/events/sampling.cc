@@ -33,9 +33,9 @@ bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed, std::uint32_
     steps_[size] = (static_cast<std::int64_t>(step) << 32) + 1;
   }
   // A block of glibc's has at least 32 bytes: see request_octave().
-  for (int size = 0; size < kSmallestOctave; ++size) {
-    steps_[size] = steps_[kSmallestOctave];
-    bytes_[size] = bytes_[kSmallestOctave];
+  for (int size = 0; size < trace::kSmallestOctave; ++size) {
+    steps_[size] = steps_[trace::kSmallestOctave];
+    bytes_[size] = bytes_[trace::kSmallestOctave];
   }
   fill(odds_[0], static_cast<double>(mean_bytes));
   newest_.store(0, std::memory_order_release);

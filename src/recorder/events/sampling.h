@@ -25,7 +25,7 @@
 #include "recorder/arch/arch.h"
 #include "recorder/base/attributes.h"
 #include "recorder/events/sampled_set.h"
-#include "trace/model/sampling_limit.h"
+#include "trace/model/sampling_rules.h"
 #include "trace/model/seen_counts.h"
 
 namespace tare::recorder {
@@ -60,13 +60,17 @@ class Sampler {
   // Adds the counts of `state` to the process's. One call at a time.
   void enlist(SamplingState& state);
 
-  static constexpr int octave(std::uint64_t usable_bytes) { return 63 - __builtin_clzll(usable_bytes + kHeaderBytes); }
+  static constexpr int octave(std::uint64_t usable_bytes) {
+    return 63 - __builtin_clzll(usable_bytes + trace::kOctaveHeaderBytes);
+  }
   // The octave of the block that glibc makes of a request up to kMostEarlyBytes: the request and a header, rounded up
   // to 16 bytes. (At least 32, but smaller octaves are the same as that of 32.) Rarely glibc adds 16 bytes, where the
   // rest of a free block would be too small to be one. A block that passes an octave's limit this way has been decided
   // with the probability and the weight of the octave below, which go together; only a later realloc of it takes the
   // octave above for the one that it was decided by.
-  static constexpr int request_octave(std::uint64_t bytes) { return 63 - __builtin_clzll(bytes + kHeaderBytes + 15); }
+  static constexpr int request_octave(std::uint64_t bytes) {
+    return 63 - __builtin_clzll(bytes + trace::kOctaveHeaderBytes + 15);
+  }
 
   // True for a new block that isn't sampled, which is counted; false is no decision.
   TARE_INLINE bool passes_by(SamplingState& state, int size) const {
@@ -122,8 +126,6 @@ class Sampler {
   SampledSet sampled;
 
  private:
-  static constexpr std::uint64_t kHeaderBytes = 8;
-  static constexpr int kSmallestOctave = 5;
   static constexpr int kLargestStep = 30;  // no countdown is as large
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 

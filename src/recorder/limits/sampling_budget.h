@@ -12,7 +12,7 @@
 #include "recorder/limits/budget.h"
 #include "recorder/limits/own_use.h"
 #include "recorder/spool/spool.h"
-#include "trace/model/sampling_limit.h"
+#include "trace/model/sampling_rules.h"
 
 namespace tare::recorder {
 

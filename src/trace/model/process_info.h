@@ -10,7 +10,7 @@
 #include "trace/model/allocator_kind.h"
 #include "trace/model/ids.h"
 #include "trace/model/memory_reading.h"
-#include "trace/model/sampling_limit.h"
+#include "trace/model/sampling_rules.h"
 
 namespace tare::trace {
 

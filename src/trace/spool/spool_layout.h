@@ -19,7 +19,7 @@
 #include <cstdint>
 
 #include "trace/model/allocator_kind.h"
-#include "trace/model/sampling_limit.h"
+#include "trace/model/sampling_rules.h"
 
 namespace tare::trace {
 
