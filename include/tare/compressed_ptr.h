@@ -136,6 +136,13 @@ inline std::ptrdiff_t place_of() noexcept {
   }
 }
 
+// The value of a pointer so many bytes further.
+template <CageTag Tag>
+std::uint32_t moved(std::uint32_t bits, std::ptrdiff_t bytes) noexcept {
+  assert(bytes % static_cast<std::ptrdiff_t>(Tag::kGranuleBytes) == 0);
+  return bits + static_cast<std::uint32_t>(bytes >> std::countr_zero(std::size_t{Tag::kGranuleBytes}));
+}
+
 }  // namespace compressed_ptr_details
 
 template <class T, CageTag Tag>
@@ -208,8 +215,6 @@ class CompressedPtr {
  private:
   template <class U, CageTag OtherTag>
   friend class CompressedPtr;
-  template <class To, class From, CageTag OtherTag>
-  friend CompressedPtr<To, OtherTag> static_pointer_cast(CompressedPtr<From, OtherTag> from) noexcept;
 
   static constexpr int kShift = std::countr_zero(std::size_t{Tag::kGranuleBytes});
   static constexpr std::uint32_t kSentinelBits = 1;
@@ -238,15 +243,10 @@ class CompressedPtr {
   static std::uint32_t convert(CompressedPtr<U, Tag> other) noexcept {
     if (!other.is_object()) return other.bits_;
     if constexpr (compressed_ptr_details::HasFixedPlaceIn<T, U>) {
-      return add(other.bits_, compressed_ptr_details::place_of<T, U>());
+      return compressed_ptr_details::moved<Tag>(other.bits_, compressed_ptr_details::place_of<T, U>());
     } else {
       return compress(static_cast<T*>(other.object()));  // a virtual base: its place is in the object
     }
-  }
-
-  static std::uint32_t add(std::uint32_t bits, std::ptrdiff_t bytes) noexcept {
-    assert(bytes % static_cast<std::ptrdiff_t>(Tag::kGranuleBytes) == 0);
-    return bits + static_cast<std::uint32_t>(bytes >> kShift);
   }
 
   std::uint32_t bits_ = 0;
@@ -261,7 +261,7 @@ CompressedPtr<To, Tag> static_pointer_cast(CompressedPtr<From, Tag> from) noexce
   } else {
     if (!from.is_object()) return CompressedPtr<To, Tag>::from_bits(from.bits());
     return CompressedPtr<To, Tag>::from_bits(
-        CompressedPtr<To, Tag>::add(from.bits(), -compressed_ptr_details::place_of<From, To>()));
+        compressed_ptr_details::moved<Tag>(from.bits(), -compressed_ptr_details::place_of<From, To>()));
   }
 }
 

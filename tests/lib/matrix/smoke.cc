@@ -1,4 +1,6 @@
 // Each part of the library at work, with no framework, for the matrix of compilers: what optimizers have broken before.
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -11,6 +13,7 @@
 #include "tare/atom_table.h"
 #include "tare/buffer.h"
 #include "tare/bytes.h"
+#include "tare/compressed_ptr.h"
 #include "tare/format.h"
 #include "tare/gc/heap.h"
 #include "tare/gc/heap_hash_table.h"
@@ -114,6 +117,23 @@ void test_collector() {
   }
 }
 
+struct Left {
+  std::uint64_t left;
+};
+struct Right {
+  std::uint64_t right;
+};
+struct Both : Left, Right {};
+struct SomeTag {
+  static constexpr std::size_t kGranuleBytes = 8;
+};
+
+void test_casts() {
+  const auto both = tare::CompressedPtr<Both, SomeTag>::from_bits(1000);
+  const tare::CompressedPtr<Right, SomeTag> right = both;
+  expect(right.bits() == 1001 && tare::static_pointer_cast<Both>(right) == both, "a cast down");
+}
+
 void test_variant() {
   using namespace tare::variant;
   Output out;
@@ -136,6 +156,7 @@ int main() {
   test_buffers();
   const tare::RefPtr<Counted> counted = tare::make_ref<Counted>();
   expect(tare::share_ref(counted.get()) == counted, "a reference");
+  test_casts();
   test_collector();
   test_variant();
   test_reports();
