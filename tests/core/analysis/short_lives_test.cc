@@ -81,8 +81,9 @@ MadeUpTrace any_trace(std::uint32_t seed) {
   const auto address = [&] { return 0x10000000 + std::uint64_t{below(3000)} * 0x100000; };
   std::vector<std::uint64_t> live;
   const auto take = [&] {
-    const std::size_t at = below(4) != 0 ? live.size() - 1 - below(std::min<std::uint32_t>(8, live.size()))
-                                         : below(static_cast<std::uint32_t>(live.size()));
+    const std::size_t at =
+        below(4) != 0 ? live.size() - 1 - below(static_cast<std::uint32_t>(std::min<std::size_t>(8, live.size())))
+                      : below(static_cast<std::uint32_t>(live.size()));
     std::swap(live[at], live.back());
     const std::uint64_t taken = live.back();
     live.pop_back();

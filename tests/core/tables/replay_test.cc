@@ -274,7 +274,7 @@ TEST(Replay, TimedCallsAreSummedByStack) {
   const auto stack = made.stack(0x2000);
   const auto small = made.shape(stack, 20);
   const auto large = made.shape(stack, 2000);
-  for (const auto [shape, ticks] : {std::pair{small, 100u}, {large, 500u}, {small, 60u}}) {
+  for (const auto& [shape, ticks] : {std::pair{small, 100u}, {large, 500u}, {small, 60u}}) {
     made.alloc(0x10010, shape);
     made.add(EventKind::CallCost, ticks, shape);
     made.free(0x10010);

@@ -51,7 +51,8 @@ extern "C" {
                                                                            alloc,
                                                                            free_block,
                                                                            nullptr,
-                                                                           [](uint64_t) { told.destroyed = true; }};
+                                                                           [](uint64_t) { told.destroyed = true; },
+                                                                           nullptr};
 }
 
 namespace tare {

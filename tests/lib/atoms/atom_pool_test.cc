@@ -61,8 +61,18 @@ void destroy(uint64_t) {
 
 extern "C" {
 // The name by which tare/reporter.h finds a recorder.
-[[gnu::visibility("default")]] struct tare_recorder_v1 tare_recorder_v1 = {
-    sizeof(struct tare_recorder_v1), 0, nullptr, nullptr, create, grow, shrink, alloc, free_block, nullptr, destroy};
+[[gnu::visibility("default")]] struct tare_recorder_v1 tare_recorder_v1 = {sizeof(struct tare_recorder_v1),
+                                                                           0,
+                                                                           nullptr,
+                                                                           nullptr,
+                                                                           create,
+                                                                           grow,
+                                                                           shrink,
+                                                                           alloc,
+                                                                           free_block,
+                                                                           nullptr,
+                                                                           destroy,
+                                                                           nullptr};
 }
 
 namespace tare {

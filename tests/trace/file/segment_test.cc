@@ -93,8 +93,8 @@ const char* verdict(LivePart part, const std::vector<std::uint64_t>& header, con
   payload.byte(static_cast<std::uint8_t>(part));
   for (const std::uint64_t number : header) payload.varint(number);
   payload.append(entries);
-  trace::ExpansionBudget budget(budget_bytes);
-  return trace::decode_live(payload.bytes(), budget, live);
+  trace::ExpansionBudget most(budget_bytes);
+  return trace::decode_live(payload.bytes(), most, live);
 }
 
 TEST(Segment, HostileCountsAreRefused) {
@@ -110,8 +110,8 @@ TEST(Segment, HostileCountsAreRefused) {
                "a mapping reaches beyond the address space");
   EXPECT_STREQ(verdict(static_cast<LivePart>(9), {0, 0, 0}, {}), "a record of live blocks has an unknown part");
   LiveSet live;
-  trace::ExpansionBudget budget(1000);
-  EXPECT_STREQ(trace::decode_live({}, budget, live), "a record of live blocks is empty");
+  trace::ExpansionBudget most(1000);
+  EXPECT_STREQ(trace::decode_live({}, most, live), "a record of live blocks is empty");
 }
 
 TEST(Segment, AFullDiskMayGetRoom) {
