@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import socket
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from conftest import Build, Tare
 
 ATTACHES = int(os.environ.get("TARE_ATTACHES", "100"))
+KILLS = int(os.environ.get("TARE_ATTACH_KILLS", "20"))
 pytestmark = [pytest.mark.nightly, pytest.mark.skipif(os.geteuid() != 0, reason="other users, roots and filters")]
 PROGRAMS = Path(__file__).parent.parent / "programs"
 
@@ -311,4 +313,23 @@ def test_a_program_is_attached_to_again_and_again(tare: Tare, build: Build, subj
             more = recorded_events(tare, running.pid, "5")
             assert more > 0
             events += more
+        running.finish()
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.__name__)
+def test_a_program_survives_killed_attaches(tare: Tare, build: Build, subject: Callable[..., object]) -> None:
+    """Killed while the recorder is loaded, while it records, or while it is detached, by chance."""
+    folder = tare.folder / "program"
+    folder.mkdir()
+    chance = random.Random(subject.__name__)
+    with subject(folder, build) as running:  # type: ignore[attr-defined]
+        for _ in range(KILLS):
+            command = [tare.command, "attach", str(running.pid), "-q", "-o", "killed.tare", "--for", "0.3"]
+            with subprocess.Popen(command, cwd=tare.folder, stderr=subprocess.DEVNULL) as attach:
+                time.sleep(chance.uniform(0, 1))
+                attach.kill()
+            assert Path(f"/proc/{running.pid}/status").read_text().find("State:\tZ") < 0
+        deadline = time.monotonic() + 120
+        while recorded_events(tare, running.pid, "1") == 0:
+            assert time.monotonic() < deadline
         running.finish()
