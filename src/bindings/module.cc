@@ -221,6 +221,14 @@ void bind_leftovers(nb::module_& module) {
   module.def("remove_leftover_folder", trace::remove_leftover_folder, nb::arg("path"));
 }
 
+// The fields of a watch.oom.Verdict.
+nb::object memory_kill_of(const trace::ProcessInfo& info) {
+  if (!info.memory_kill) return nb::none();
+  const trace::MemoryKill& kill = *info.memory_kill;
+  return nb::make_tuple(trace::certainty_of(kill), readable(kill.group), kill.kills_before, kill.kills_after,
+                        kill.deaths, kill.limit_bytes);
+}
+
 // Nothing where `path` is no container.
 std::optional<core::MemberList> list_members(const std::string& path) {
   if (!trace::is_container(path)) return std::nullopt;
@@ -244,6 +252,7 @@ void bind_containers(nb::module_& module) {
       .def_prop_ro("is_forked", [](const Member& member) { return member.info.fork.has_value(); })
       .def_prop_ro("was_replaced", [](const Member& member) { return member.info.replaced_by_exec; })
       .def_prop_ro("wait_status", [](const Member& member) { return member.info.wait_status; })
+      .def_prop_ro("memory_kill", [](const Member& member) { return memory_kill_of(member.info); })
       .def_ro("events", &Member::events)
       .def_ro("bytes", &Member::bytes);
   nb::class_<core::MemberList>(module, "MemberList")
@@ -289,13 +298,6 @@ void bind_tables(nb::module_& module) {
       .def("__arrow_c_stream__", table_stream, nb::arg("requested_schema") = nb::none());
 }
 
-nb::object memory_kill_of(const core::RecordedImage& image) {
-  if (!image.info.memory_kill) return nb::none();
-  const trace::MemoryKill& kill = *image.info.memory_kill;
-  return nb::make_tuple(trace::certainty_of(kill), readable(kill.group), kill.kills_before, kill.kills_after,
-                        kill.deaths, kill.limit_bytes);
-}
-
 void bind_launch(nb::module_& module) {
   nb::class_<core::RecordedImage>(module, "Image")
       .def_ro("path", &core::RecordedImage::path)
@@ -306,7 +308,7 @@ void bind_launch(nb::module_& module) {
       .def_ro("events", &core::RecordedImage::events)
       .def_ro("file_bytes", &core::RecordedImage::file_bytes)
       .def_ro("earlier_segments", &core::RecordedImage::earlier_segments)
-      .def_prop_ro("memory_kill", memory_kill_of);
+      .def_prop_ro("memory_kill", [](const core::RecordedImage& image) { return memory_kill_of(image.info); });
   module.def("memory_kill_certainty", trace::memory_kill_certainty, nb::arg("of_machine"), nb::arg("direct"),
              nb::arg("kills"), nb::arg("deaths"));
   nb::class_<core::LaunchOutcome>(module, "Outcome")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -100,6 +101,12 @@ def test_a_killed_child_is_named(tare: Tare, program: Callable[..., Path], group
     assert end["out_of_memory"] in ("yes", "likely") and end["kills_after"] == 1 and end["group"] == str(group)
     assert end_of(tare, tare.folder / "t.tare") is None
     assert "killed by the out-of-memory killer" in done.stderr
+    listed = tare("report", "t.tare.short").stdout
+    assert "  out of memory  " in listed or "  probably out of memory  " in listed
+    (member,) = (
+        each for each in json.loads(tare("report", "t.tare.short", "--json").stdout)["members"] if each["memory_kill"]
+    )
+    assert member["memory_kill"].items() <= end.items()
 
 
 def test_a_kill_of_another_process_isnt_taken_for_ones_own(

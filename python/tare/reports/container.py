@@ -7,13 +7,18 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from tare.reports.watched import memory_kill
 from tare.text.terminal import shorten
 from tare.text.units import human_bytes, human_count, plural
+from tare.watch import oom
+from tare.watch.oom import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tare._core import Member, MemberList
+
+_OUT_OF_MEMORY = {oom.YES: "out of memory", oom.LIKELY: "probably out of memory"}
 
 
 def lines(path: str, found: MemberList, width: int) -> Iterator[str]:
@@ -25,8 +30,9 @@ def lines(path: str, found: MemberList, width: int) -> Iterator[str]:
     if not found.members:
         return
     name_width = max(len(member.name) for member in found.members)
+    end_width = max(len("status 0"), *(len(_end(member)) for member in found.members))
     for member in found.members:
-        head = f"{human_count(member.events):>8} events  {member.name:<{name_width}}  {_end(member):<9}  "
+        head = f"{human_count(member.events):>8} events  {member.name:<{name_width}}  {_end(member):<{end_width}}  "
         yield shorten(head + shlex.join(member.command or [member.program]), width)
     largest = max(found.members, key=lambda member: member.events)
     base = shlex.quote(path.removesuffix(".short"))
@@ -45,6 +51,7 @@ def as_json(path: str, found: MemberList) -> dict[str, Any]:
             "forked": member.is_forked,
             "replaced_by_exec": member.was_replaced,
             "wait_status": member.wait_status,
+            "memory_kill": memory_kill.facts(Verdict(*member.memory_kill)) if member.memory_kill else None,
             "events": member.events,
             "file_bytes": member.bytes,
         }
@@ -54,9 +61,11 @@ def as_json(path: str, found: MemberList) -> dict[str, Any]:
 
 
 def _end(member: Member) -> str:
-    """Its end: exec, its status, or its signal."""
+    """Its end: exec, a kill for lack of memory, its status, or its signal."""
     if member.was_replaced:
         return "exec"
+    if member.memory_kill and member.memory_kill[0] in _OUT_OF_MEMORY:
+        return _OUT_OF_MEMORY[member.memory_kill[0]]
     if member.wait_status is None:
         return ""  # not its parent
     if os.WIFSIGNALED(member.wait_status):
