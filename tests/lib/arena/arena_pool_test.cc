@@ -52,6 +52,8 @@ extern "C" {
                                                                            free_block,
                                                                            nullptr,
                                                                            [](uint64_t) { told.destroyed = true; },
+                                                                           nullptr,
+                                                                           nullptr,
                                                                            nullptr};
 }
 

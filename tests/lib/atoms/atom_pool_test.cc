@@ -72,6 +72,8 @@ extern "C" {
                                                                            free_block,
                                                                            nullptr,
                                                                            destroy,
+                                                                           nullptr,
+                                                                           nullptr,
                                                                            nullptr};
 }
 
