@@ -323,12 +323,18 @@ def test_a_program_survives_killed_attaches(tare: Tare, build: Build, subject: C
     folder.mkdir()
     chance = random.Random(subject.__name__)
     with subject(folder, build) as running:  # type: ignore[attr-defined]
+        command = [tare.command, "attach", str(running.pid), "-q", "-o", "killed.tare", "--for", "0.3"]
+        start = time.monotonic()
+        subprocess.run(command, cwd=tare.folder, check=True)
+        whole = time.monotonic() - start
+        killed = 0
         for _ in range(KILLS):
-            command = [tare.command, "attach", str(running.pid), "-q", "-o", "killed.tare", "--for", "0.3"]
             with subprocess.Popen(command, cwd=tare.folder, stderr=subprocess.DEVNULL) as attach:
-                time.sleep(chance.uniform(0, 1))
+                time.sleep(chance.uniform(0, 1.1 * whole))
                 attach.kill()
-            assert Path(f"/proc/{running.pid}/status").read_text().find("State:\tZ") < 0
+            killed += attach.returncode == -signal.SIGKILL
+            assert "State:\tZ" not in Path(f"/proc/{running.pid}/status").read_text()
+        assert killed >= KILLS / 4  # the others had ended before
         deadline = time.monotonic() + 120
         while recorded_events(tare, running.pid, "1") == 0:
             assert time.monotonic() < deadline
