@@ -30,9 +30,10 @@ def lines(path: str, found: MemberList, width: int) -> Iterator[str]:
     if not found.members:
         return
     name_width = max(len(member.name) for member in found.members)
-    end_width = max(len("status 0"), *(len(_end(member)) for member in found.members))
-    for member in found.members:
-        head = f"{human_count(member.events):>8} events  {member.name:<{name_width}}  {_end(member):<{end_width}}  "
+    ends = [_end(member) for member in found.members]
+    end_width = max(map(len, ends))
+    for member, end in zip(found.members, ends, strict=True):
+        head = f"{human_count(member.events):>8} events  {member.name:<{name_width}}  {end:<{end_width}}  "
         yield shorten(head + shlex.join(member.command or [member.program]), width)
     largest = max(found.members, key=lambda member: member.events)
     base = shlex.quote(path.removesuffix(".short"))
