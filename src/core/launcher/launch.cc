@@ -118,7 +118,7 @@ void Launch::give_budget() {
   control.cpu_share = options_.budget.cpu_share;
   control.memory_bytes = options_.budget.memory_bytes;
   control.has_budget = options_.budget.is_given() ? 1 : 0;
-  if (disk_budget_.is_given()) control.wake_chunks = 1;  // 8,000 events, of which each may take a part of the room
+  if (disk_budget_.is_given()) control.wake_chunks = 1;  // up to 8,000 events, which take a part of the room
 }
 
 void Launch::keep_disk_budget() {
