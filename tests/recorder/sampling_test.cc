@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/analysis/thinned_weight.h"
@@ -33,9 +34,17 @@ double decided(const Sampler& sampler, SamplingState& state, std::uint64_t bytes
   return weight;
 }
 
+// Of a block that isn't sampled, as the hooks do it.
+double grown(const Sampler& sampler, SamplingState& state, int before, int after) {
+  if (after < 30 && sampler.realloc_passes_by(state, before, after)) return 0;
+  const double weight = sampler.decide_grown(state, before, after);
+  if (weight != 0) Sampler::count_allocation(state);
+  return weight;
+}
+
 // Which odds a block of that weight was sampled with: as a set of sampled blocks has it.
-int odds_of(const Sampler& sampler, double weight, std::uint64_t bytes) {
-  return weight == 0 ? SampledSet::kNotIn : static_cast<int>(sampler.odds_of(weight, Sampler::octave(bytes)));
+std::uint32_t odds_of(const Sampler& sampler, double weight, std::uint64_t bytes) {
+  return sampler.odds_of(weight, Sampler::octave(bytes));
 }
 
 struct Sums {
@@ -60,8 +69,11 @@ Sums run_program(const Sampler* sampler, std::uint64_t seed) {
   const auto change = [&](double& weight, std::uint64_t from, std::uint64_t to) {
     const int before = Sampler::octave(from), after = Sampler::octave(to);
     double next = weight;
-    if (sampler != nullptr && before != after)
+    if (sampler != nullptr && weight == 0) {
+      next = grown(*sampler, state, before, after);
+    } else if (sampler != nullptr) {
       next = sampler->decide_again(state, odds_of(*sampler, weight, from), before, after).weight;
+    }
     if (weight != 0 && next != 0) {
       sums.steps += std::max(weight, next);
       sums.step_bytes += std::max(weight, next) * static_cast<double>(from);
@@ -146,14 +158,14 @@ Sums run_real_blocks(const Sampler* sampler, std::uint64_t seed) {
     } else if (next_random(3) != 0) {
       const int before = Sampler::octave(malloc_usable_size(held.block));
       const double old_weight = held.weight;
-      const int odds = held.weight == 0 ? SampledSet::kNotIn : 0;
       const std::uint64_t old_bytes = held.bytes;
       held.bytes = next_request();
       held.block = std::realloc(held.block, held.bytes);
-      const bool stays = held.weight == 0 && before == Sampler::request_octave(held.bytes);
-      if (sampler != nullptr && !stays) {
+      if (sampler != nullptr && held.weight == 0) {
+        held.weight = grown(*sampler, state, before, Sampler::request_octave(held.bytes));
+      } else if (sampler != nullptr) {
         const int after = Sampler::octave(malloc_usable_size(held.block));
-        held.weight = sampler->decide_again(state, odds, before, after).weight;
+        held.weight = sampler->decide_again(state, 0, before, after).weight;
       }
       add(held.weight, held.bytes);
       if (old_weight != 0 && held.weight != 0) {
@@ -282,6 +294,39 @@ TEST(Sampling, StopsAndGoesOn) {
   EXPECT_TRUE(sampler->passes_by(state, 5));
 }
 
+TEST(Sampling, CountsEachReallocOnce) {
+  auto sampler = std::make_unique<Sampler>();
+  ASSERT_TRUE(sampler->prepare(4096, 7));
+  SamplingState state{};
+  sampler->seed(state, 1);
+  sampler->enlist(state);
+  constexpr std::uint32_t kReallocs = 100'000;
+  std::uint32_t sampled = 0;
+  for (std::uint32_t i = 0; i < kReallocs; ++i) {
+    const int before = 5 + static_cast<int>(i % 9);
+    sampled += grown(*sampler, state, before, before + static_cast<int>(i % 4) - 1) != 0;
+  }
+  EXPECT_GT(sampled, 1000u);
+  EXPECT_EQ(sampler->seen(state).allocations, kReallocs);
+}
+
+// From 1 GiB on no countdown is as large as a block, and the bytes beyond it decide.
+TEST(Sampling, HugeBlocksGrowWithTheRightChance) {
+  constexpr int kBlocks = 20'000;
+  constexpr double kMeanBytes = double{std::uint64_t{16} << 30};
+  auto sampler = std::make_unique<Sampler>();
+  ASSERT_TRUE(sampler->prepare(static_cast<std::uint64_t>(kMeanBytes), 3));
+  for (const auto& [before, after] : {std::pair{20, 31}, {30, 31}, {31, 34}, {33, 33}, {34, 30}}) {
+    SamplingState state{};
+    sampler->seed(state, static_cast<std::uint64_t>(before * 100 + after));
+    int sampled = 0;
+    for (int i = 0; i < kBlocks; ++i) sampled += grown(*sampler, state, before, after) != 0;
+    const double bytes = after > before ? 1.5 * (std::ldexp(1, after) - std::ldexp(1, before)) : 0;
+    const double chance = -std::expm1(-bytes / kMeanBytes);
+    EXPECT_NEAR(sampled, kBlocks * chance, 5 * std::sqrt(kBlocks * chance * (1 - chance)) + 1e-9) << before << after;
+  }
+}
+
 TEST(Sampling, SameSeedSameSample) {
   auto sampler = std::make_unique<Sampler>();
   ASSERT_TRUE(sampler->prepare(1024, 42));
@@ -332,10 +377,11 @@ Sums run_widening(Sampler* sampler, Samples samples, std::uint64_t seed) {
       sums.step_bytes += grows;
     } else if (grows) {
       const int before = Sampler::octave(held.bytes), after = Sampler::octave(bytes);
-      const int odds = held.weight != 0 && samples == Samples::AreThinned ? static_cast<int>(sampler->newest_odds())
-                                                                          : odds_of(*sampler, held.weight, held.bytes);
-      // A hook calls it for any realloc of a sampled block, and for others if the octave changes.
-      if (before != after || held.weight != 0) {
+      if (held.weight == 0) {
+        held.weight = grown(*sampler, state, before, after);
+      } else {
+        const std::uint32_t odds =
+            samples == Samples::AreThinned ? sampler->newest_odds() : odds_of(*sampler, held.weight, held.bytes);
         const auto [weight, continues] = sampler->decide_again(state, odds, before, after);
         if (continues)
           sums.step_bytes += std::max(core::thinned_weight(held.weight, held.bytes, weight, bytes), weight);
@@ -404,21 +450,21 @@ TEST(Sampling, TheDistanceDoublesAtMost23Times) {
 }
 
 TEST(Sampling, TakesNoMoreSamplesOnceStopped) {
-  for (const int doublings : {0, 3, 23}) {
+  for (const std::uint32_t doublings : {0u, 3u, 23u}) {
     auto sampler = std::make_unique<Sampler>();
     ASSERT_TRUE(sampler->prepare(1024, 1));
-    for (int i = 0; i < doublings; ++i) ASSERT_TRUE(sampler->widen());
+    for (std::uint32_t i = 0; i < doublings; ++i) ASSERT_TRUE(sampler->widen());
     SamplingState state{};
     sampler->seed(state, 0);
     sampler->stop();
     sampler->stop();
     EXPECT_TRUE(sampler->is_stopped());
     EXPECT_FALSE(sampler->widen());
-    EXPECT_EQ(sampler->doublings(), static_cast<std::uint32_t>(doublings));
+    EXPECT_EQ(sampler->doublings(), doublings);
     int samples = 0;
     for (int i = 0; i < 100'000; ++i) samples += decided(*sampler, state, 1 << 20) != 0;
     EXPECT_LE(samples, 1);  // that was drawn before
-    EXPECT_EQ(sampler->decide_again(state, SampledSet::kNotIn, 5, 30).weight, 0);
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(sampler->decide_grown(state, 5, 30), 0);
     EXPECT_EQ(sampler->decide_again(state, doublings, 30, 30).weight, 0);
     EXPECT_EQ(sampler->decide_again(state, 0, 30, 5).weight, 0);
     ASSERT_TRUE(sampler->prepare(1024, 1));

@@ -143,35 +143,55 @@ void Sampler::draw_next(SamplingState& state) const {
   set_bytes(state, -odds_[now].mean_bytes * natural_logarithm(uniform(state)));
 }
 
-// Of a block that has not passed: fewer bytes than its own are left in the countdown.
+// Of a block that fewer bytes than its own are left for in the countdown. True: it isn't sampled, and is counted.
+bool Sampler::passes_beyond(SamplingState& state, double bytes) const {
+  if (state.beyond <= 0) return false;
+  const std::int64_t upper = __atomic_load_n(&state.countdown, __ATOMIC_RELAXED) >> 32;
+  const double left = state.beyond + static_cast<double>(upper) - bytes;
+  if (left < 0) return false;
+  set_bytes(state, left);
+  count_allocation(state);
+  return true;
+}
+
 double Sampler::take(SamplingState& state, int size) const {
-  if (state.beyond > 0) {
-    const std::int64_t upper = __atomic_load_n(&state.countdown, __ATOMIC_RELAXED) >> 32;
-    const double left = state.beyond + static_cast<double>(upper) - bytes_[size];
-    if (left >= 0) {
-      set_bytes(state, left);
-      count_allocation(state);
-      return 0;
-    }
-  }
+  if (passes_beyond(state, bytes_[size])) return 0;
   const double weight = 1 / odds_[state.odds].probability[size];
   draw_next(state);
   return weight;
 }
 
-Sampler::Again Sampler::decide_again(SamplingState& state, int odds, int before, int after) const {
+Sampler::Again Sampler::decide_again(SamplingState& state, std::uint32_t odds, int before, int after) const {
   const Odds& now = newest();
   const double old_p = now.probability[before];
   const double new_p = now.probability[after];
-  bool is_sampled = odds != SampledSet::kNotIn;
-  if (is_sampled) {
-    const double drawn_p = odds_[odds].probability[before];
-    if (drawn_p > old_p) is_sampled = uniform(state) * drawn_p < old_p;
-  }
-  const bool continues = is_sampled;
-  if (after > before && !is_sampled && old_p < 1) is_sampled = uniform(state) < (new_p - old_p) / (1 - old_p);
+  const double drawn_p = odds_[odds].probability[before];
+  const bool continues = drawn_p <= old_p || uniform(state) * drawn_p < old_p;
+  bool is_sampled = continues;
+  if (after > before && !is_sampled) is_sampled = uniform(state) < chance_of_growth(now, before, after);
   if (after < before && is_sampled) is_sampled = uniform(state) < new_p / old_p;
   return {is_sampled ? 1 / new_p : 0, continues && is_sampled};
+}
+
+double Sampler::chance_of_growth(const Odds& odds, int before, int after) {
+  const double old_p = odds.probability[before];
+  return old_p < 1 ? (odds.probability[after] - old_p) / (1 - old_p) : 0;
+}
+
+double Sampler::decide_grown(SamplingState& state, int before, int after) const {
+  if (after <= before) {
+    count_allocation(state);
+    return 0;
+  }
+  if (after < kLargestStep && realloc_passes_by(state, before, after)) return 0;
+  if (passes_beyond(state, bytes_[after] - bytes_[before])) return 0;
+  // The bytes may have been drawn with a smaller distance. The block belongs to the present one.
+  const double drawn = chance_of_growth(odds_[state.odds], before, after);
+  draw_next(state);
+  const Odds& now = newest();
+  if (uniform(state) * drawn < chance_of_growth(now, before, after)) return 1 / now.probability[after];
+  count_allocation(state);
+  return 0;
 }
 
 }  // namespace tare::recorder

@@ -11,6 +11,9 @@
 // is sampled with just its p, sums over blocks are right in the mean, and a step of a chain is seen with the smaller p
 // of its two blocks: its weight is the larger one of theirs.
 //
+// For a block that isn't sampled and grows from s to t, the chance is 1 - exp(-(t - s) / B): that of a new block of t -
+// s bytes. So the thread's bytes until its next sample decide about it, too, by one subtraction.
+//
 // A budget may double B (recorder/limits/). A thread's bytes until its next sample were drawn with the B of then, and
 // its next sample gets the weight of that B. thin() makes a sample one of the present B, by chance: it goes, or its
 // weight becomes the greater one. Either way the expected weight stays. A watch thins all its samples when B doubles. A
@@ -84,6 +87,13 @@ class Sampler {
     if (TARE_LIKELY(passes_by(state, size))) return 0;
     return take(state, size);
   }
+  // Likewise for a realloc of a block that isn't sampled.
+  TARE_INLINE bool realloc_passes_by(SamplingState& state, int before, int after) const {
+    const std::int64_t step = after > before ? steps_[after] - steps_[before] + 1 : 1;
+    if (TARE_LIKELY(subtract(state.countdown, step))) return true;
+    arch::add(state.countdown, step);
+    return false;
+  }
   // The count may borrow from the bytes once in 2^32 calls.
   TARE_INLINE static void count_allocation(SamplingState& state) { arch::subtract_one(state.countdown); }
   TARE_INLINE static void count_free() { ++frees_seen; }
@@ -94,9 +104,10 @@ class Sampler {
     double weight;   // 0 when it isn't sampled (any more)
     bool continues;  // the old block's sample, which thinning may end even if the new block is one
   };
-  // Of a block that was of octave `before` and is now of `after`. `odds`: that it was sampled with, SampledSet::kNotIn
-  // if it wasn't.
-  Again decide_again(SamplingState& state, int odds, int before, int after) const;
+  // Of a sampled block that was of octave `before` and is now of `after`. `odds`: that it was sampled with.
+  Again decide_again(SamplingState& state, std::uint32_t odds, int before, int after) const;
+  // The weight of a block that wasn't sampled then, 0 if it isn't now. Only then it's counted.
+  double decide_grown(SamplingState& state, int before, int after) const;
 
   // Doubles the mean distance. One call at a time; decisions go on meanwhile. False: it was doubled too often.
   bool widen();
@@ -137,6 +148,7 @@ class Sampler {
   void add_count(SamplingState& state);
   static void set_bytes(SamplingState& state, double bytes);
   double take(SamplingState& state, int size) const;
+  bool passes_beyond(SamplingState& state, double bytes) const;
   double uniform(SamplingState& state) const;  // in (0, 1)
 
   struct Odds {
@@ -145,6 +157,7 @@ class Sampler {
   };
   static constexpr std::uint32_t kMostOdds = trace::kMostDoublings + 1;
   const Odds& newest() const { return odds_[newest_odds()]; }
+  static double chance_of_growth(const Odds& odds, int before, int after);
   void fill(Odds& odds, double mean_bytes) const;
   void draw_next(SamplingState& state) const;
 

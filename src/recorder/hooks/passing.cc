@@ -95,17 +95,15 @@ TARE_HOOK_FUNCTION(void*, calloc, (std::size_t count, std::size_t bytes)) {
   return hook_table.calloc(count, bytes);
 }
 
-// Within its octave, a block that isn't sampled stays so.
+// A block that isn't sampled stays so where it keeps its octave or shrinks, and mostly where it grows.
 TARE_HOOK_FUNCTION(void*, realloc, (void* old, std::size_t bytes)) {
   Thread* const thread = early_thread();
-  if (TARE_LIKELY(thread != nullptr) && old != nullptr) {
-    const bool is_small = bytes - 1 < Sampler::kMostEarlyBytes;  // and not zero: that frees
-    const bool may_pass = thread->sampling.countdown >= 0;       // see Sampler::stop_all()
-    if (is_small && may_pass && !sampler.sampled.may_hold_at_first_sight(word(old)) &&
-        Sampler::octave(usable_bytes_by_header(old)) == Sampler::request_octave(bytes)) {
-      Sampler::count_allocation(thread->sampling);
+  const bool is_small = bytes - 1 < Sampler::kMostEarlyBytes;  // and not zero: that frees
+  if (TARE_LIKELY(thread != nullptr) && TARE_LIKELY(is_small) && old != nullptr &&
+      TARE_LIKELY(!sampler.sampled.may_hold(word(old)))) {
+    const int before = Sampler::octave(usable_bytes_by_header(old));
+    if (TARE_LIKELY(sampler.realloc_passes_by(thread->sampling, before, Sampler::request_octave(bytes))))
       return real.realloc(old, bytes);
-    }
   }
   return hook_table.realloc(old, bytes);
 }

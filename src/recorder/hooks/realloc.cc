@@ -90,13 +90,14 @@ void* unsampled_realloc(Entry entry, const StartState& start, void* old, std::si
     return nullptr;
   }
   const std::uint64_t usable = usable_bytes(block, bytes);
-  const int after = Sampler::octave(usable);
-  if (TARE_UNLIKELY(before != after)) {
-    const double weight = sampler.decide_again(state, SampledSet::kNotIn, before, after).weight;
-    const CostOfCall cost(weight != 0);
-    if (weight != 0 && sampler.sampled.insert(word(block), sampler.odds_of(weight, after))) {
-      record_decided(entry, start, Block{word(block), bytes, usable, api, 0, weight});
-    }
+  // By the octave that the hook decided by, which let the call come here.
+  const bool is_early = recorder.decides_early() && bytes <= Sampler::kMostEarlyBytes;
+  const int after = is_early ? Sampler::request_octave(bytes) : Sampler::octave(usable);
+  const double weight = sampler.decide_grown(state, before, after);
+  if (TARE_LIKELY(weight == 0)) return block;
+  const CostOfCall cost;
+  if (sampler.sampled.insert(word(block), sampler.odds_of(weight, after))) {
+    record_decided(entry, start, Block{word(block), bytes, usable, api, 0, weight});
   }
   Sampler::count_allocation(state);
   return block;
@@ -113,7 +114,8 @@ Grown grown_sample(Thread* thread, int odds, int before, void* block, std::size_
   if (recorder.watching()) odds = static_cast<int>(sampler.newest_odds());  // a watch has thinned all samples
   const std::uint64_t usable = usable_bytes(block, bytes);
   const int after = Sampler::octave(usable);
-  const auto [weight, continues] = sampler.decide_again(thread->sampling, odds, before, after);
+  const auto [weight, continues] =
+      sampler.decide_again(thread->sampling, static_cast<std::uint32_t>(odds), before, after);
   const bool is_sampled = weight != 0 && sampler.sampled.insert(word(block), sampler.odds_of(weight, after));
   return {Block{word(block), bytes, usable, api, 0, weight}, is_sampled, is_sampled && continues};
 }
