@@ -136,11 +136,14 @@ inline std::ptrdiff_t place_of() noexcept {
   }
 }
 
+template <CageTag Tag>
+inline constexpr int kGranuleShift = std::countr_zero(std::size_t{Tag::kGranuleBytes});
+
 // The value of a pointer so many bytes further.
 template <CageTag Tag>
 std::uint32_t moved(std::uint32_t bits, std::ptrdiff_t bytes) noexcept {
   assert(bytes % static_cast<std::ptrdiff_t>(Tag::kGranuleBytes) == 0);
-  return bits + static_cast<std::uint32_t>(bytes >> std::countr_zero(std::size_t{Tag::kGranuleBytes}));
+  return bits + static_cast<std::uint32_t>(bytes >> kGranuleShift<Tag>);
 }
 
 }  // namespace compressed_ptr_details
@@ -216,7 +219,7 @@ class CompressedPtr {
   template <class U, CageTag OtherTag>
   friend class CompressedPtr;
 
-  static constexpr int kShift = std::countr_zero(std::size_t{Tag::kGranuleBytes});
+  static constexpr int kShift = compressed_ptr_details::kGranuleShift<Tag>;
   static constexpr std::uint32_t kSentinelBits = 1;
 
   T* object() const noexcept {
