@@ -136,13 +136,9 @@ def sizes_line(record: Record) -> str:
 
 def parse_time(text: str) -> int:
     """`1.5s`, `300ms`, `2min`, or plain seconds: nanoseconds since the start."""
-    for suffix, factor in (("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("min", 60e9), ("s", 1e9), ("", 1e9)):
-        if text.endswith(suffix):
-            number = text[: len(text) - len(suffix)] if suffix else text
-            try:
-                value = float(number)
-            except ValueError:
-                continue
-            if value >= 0:
-                return round(value * factor)
-    raise TareError(USAGE, f"--at needs peak, end or a time such as 1.5s or 300ms: '{text}'")
+    from tare.text.durations import parse_duration
+
+    try:
+        return round(parse_duration(text) * 1e9)
+    except ValueError:
+        raise TareError(USAGE, f"--at needs peak, end or a time such as 1.5s or 300ms: '{text}'") from None
