@@ -201,6 +201,29 @@ TEST(Sampling, OctavesFollowFromRequests) {
   EXPECT_LT(larger, 20u);
 }
 
+// On the heap and mapped: glibc rounds blocks of 128 KiB and more up to pages.
+TEST(Sampling, OctavesOfLargerRequestsAreCertainOrNot) {
+  if (!kGlibcsBlocks) GTEST_SKIP() << "another allocator's blocks";
+  int certain = 0, requests = 0;
+  const auto check = [&](std::uint64_t bytes) {
+    ++requests;
+    if (!Sampler::is_octave_certain(bytes)) return;
+    ++certain;
+    void* const block = std::malloc(bytes);
+    EXPECT_EQ(Sampler::octave(malloc_usable_size(block)), Sampler::request_octave(bytes)) << bytes;
+    std::free(block);
+  };
+  for (std::uint64_t bytes = 4097; bytes < (8 << 20); bytes += bytes / 61) check(bytes);
+  EXPECT_GT(certain, requests * 8 / 10);
+  for (int octave = 13; octave < 24; ++octave) {
+    const std::uint64_t limit = std::uint64_t{1} << octave;
+    for (std::uint64_t below = 0; below < 5000; below += 7) check(limit - below);
+    for (std::uint64_t above = 1; above < 100; ++above) check(limit + above);
+  }
+  EXPECT_FALSE(Sampler::is_octave_certain(std::uint64_t{1} << 30));
+  EXPECT_FALSE(Sampler::is_octave_certain(~std::uint64_t{0} - 22));
+}
+
 // The bytes until a sample and the allocations lie in one word: each is right, whatever the other does.
 TEST(Sampling, CountsInTheSameWord) {
   auto sampler = std::make_unique<Sampler>();

@@ -231,8 +231,8 @@ void give_up_hook(Thread* thread);
 // then.
 bool passes_unsampled(std::uint64_t usable_bytes);
 bool ends_unsampled(std::uint64_t address);
-// Before the real call of a small request (up to Sampler::kMostEarlyBytes): the weight of the block that it makes, 0 if
-// it isn't sampled, Sampler::kUndecided if that's decided after the call.
+// Before the real call, of a request whose octave is known (see Sampler::request_octave): the weight of the block that
+// it makes, 0 if it isn't sampled, Sampler::kUndecided if that's decided after the call.
 double decide_early(std::uint64_t requested);
 // `block` with its weight; `entry` is the result of settle().
 void record_decided(Entry entry, const StartState& start, const Block& block);

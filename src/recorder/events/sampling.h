@@ -55,6 +55,7 @@ class Sampler {
   // Requests up to this size are decided before the block is made.
   static constexpr std::uint64_t kMostEarlyBytes = 4096;
   static constexpr double kUndecided = -1;  // as a weight
+  static constexpr int kLargestStep = 30;   // an octave: no countdown is as large
   static constexpr int kMostStates = 64;    // 4 KiB read; of 10,000 threads' states it was 640 KiB for each sample
 
   // False: no memory for it.
@@ -73,6 +74,15 @@ class Sampler {
   // octave above for the one that it was decided by.
   static constexpr int request_octave(std::uint64_t bytes) {
     return 63 - __builtin_clzll(bytes + trace::kOctaveHeaderBytes + 15);
+  }
+
+  // Of larger requests, too, unless one lies so close below a limit that what glibc adds crosses it: 16 bytes as above,
+  // and to mapped blocks the rest of a page. From 1 GiB on no countdown is as large.
+  static constexpr bool is_octave_certain(std::uint64_t bytes) {
+    constexpr std::uint64_t kLeastMapped = 128
+                                           << 10;  // usually: a lower threshold is as the 16 bytes are to small blocks
+    const std::uint64_t most_added = bytes < kLeastMapped - 4096 ? 16 : 4096 + 16;
+    return bytes >> kLargestStep == 0 && request_octave(bytes) == request_octave(bytes + most_added);
   }
 
   // True for a new block that isn't sampled, which is counted; false is no decision.
@@ -137,7 +147,6 @@ class Sampler {
   SampledSet sampled;
 
  private:
-  static constexpr int kLargestStep = 30;  // no countdown is as large
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
   // Whole: a signal handler's comes before or after it. False: it's below zero now.

@@ -83,6 +83,11 @@ void* tare_decided_calloc(std::size_t count, std::size_t bytes) {
   return record_decided_block(TARE_HERE, real.calloc(count, bytes), count * bytes, AllocApi::Calloc, weight);
 }
 
+void* tare_decided_realloc(std::size_t bytes) {
+  const double weight = decide_early(bytes);
+  return record_decided_block(TARE_HERE, real.realloc(nullptr, bytes), bytes, AllocApi::Realloc, weight);
+}
+
 TARE_HOOK_FUNCTION(void*, memalign, (std::size_t align, std::size_t bytes)) {
   return record_block(TARE_HERE, real.memalign(align, bytes), bytes, align, AllocApi::Memalign);
 }

@@ -38,14 +38,33 @@ void* sleeping_realloc(void* old, std::size_t bytes) {
 void sleeping_free(void* block) { recorder.wakes() ? tare_recorded_free(block) : real.free(block); }
 constexpr HookTable kSleeping = {sleeping_malloc, sleeping_calloc, sleeping_realloc, sleeping_free};
 
-// Of a sampling recorder, where the hooks below let no call pass.
+// Null: calls aren't decided before they are made. The word is another one while paused and in a forked child.
+TARE_INLINE Thread* early_thread() { return TARE_LIKELY(recorder.decides_early()) ? this_thread : nullptr; }
+
+// Of a sampling recorder, where the hooks below let no call pass: most are larger. If one that passed fails, it's made
+// again in order to record that.
 void* sampling_malloc(std::size_t bytes) {
+  Thread* const thread = early_thread();
+  if (TARE_LIKELY(thread != nullptr) && TARE_LIKELY(Sampler::is_octave_certain(bytes))) {
+    if (!sampler.passes_by(thread->sampling, Sampler::request_octave(bytes))) return tare_decided_malloc(bytes);
+    void* const block = real.malloc(bytes);
+    return TARE_LIKELY(block != nullptr) ? block : tare_recorded_malloc(bytes);
+  }
   return recorder.paused() ? real.malloc(bytes) : tare_recorded_malloc(bytes);
 }
 void* sampling_calloc(std::size_t count, std::size_t bytes) {
+  Thread* const thread = early_thread();
+  std::size_t total;
+  if (TARE_LIKELY(thread != nullptr) && TARE_LIKELY(!__builtin_mul_overflow(count, bytes, &total)) &&
+      TARE_LIKELY(Sampler::is_octave_certain(total))) {
+    if (!sampler.passes_by(thread->sampling, Sampler::request_octave(total))) return tare_decided_calloc(count, bytes);
+    void* const block = real.calloc(count, bytes);
+    return TARE_LIKELY(block != nullptr) ? block : tare_recorded_calloc(count, bytes);
+  }
   return recorder.paused() ? real.calloc(count, bytes) : tare_recorded_calloc(count, bytes);
 }
 void sampling_free(void* block) {
+  if (block == nullptr) return;  // the filter never rules it out
   if (!recorder.alive() || sampler.sampled.may_hold_at_first_sight(word(block))) return tare_recorded_free(block);
   Sampler::count_free();
   real.free(block);
@@ -58,9 +77,6 @@ template <typename Function>
 void store(Function& place, Function function) {
   __atomic_store_n(&place, function, __ATOMIC_RELEASE);
 }
-
-// Null: calls aren't decided before they are made. The word is another one while paused and in a forked child.
-TARE_INLINE Thread* early_thread() { return TARE_LIKELY(recorder.decides_early()) ? this_thread : nullptr; }
 
 }  // namespace
 
@@ -99,11 +115,16 @@ TARE_HOOK_FUNCTION(void*, calloc, (std::size_t count, std::size_t bytes)) {
 TARE_HOOK_FUNCTION(void*, realloc, (void* old, std::size_t bytes)) {
   Thread* const thread = early_thread();
   const bool is_small = bytes - 1 < Sampler::kMostEarlyBytes;  // and not zero: that frees
-  if (TARE_LIKELY(thread != nullptr) && TARE_LIKELY(is_small) && old != nullptr &&
-      TARE_LIKELY(!sampler.sampled.may_hold(word(old)))) {
-    const int before = Sampler::octave(usable_bytes_by_header(old));
-    if (TARE_LIKELY(sampler.realloc_passes_by(thread->sampling, before, Sampler::request_octave(bytes))))
+  if (TARE_LIKELY(thread != nullptr) && TARE_LIKELY(is_small)) {
+    const int after = Sampler::request_octave(bytes);
+    if (old == nullptr) {
+      if (TARE_LIKELY(sampler.passes_by(thread->sampling, after))) return real.realloc(nullptr, bytes);
+      return tare_decided_realloc(bytes);
+    }
+    if (TARE_LIKELY(!sampler.sampled.may_hold(word(old))) &&
+        TARE_LIKELY(sampler.realloc_passes_by(thread->sampling, Sampler::octave(usable_bytes_by_header(old)), after))) {
       return real.realloc(old, bytes);
+    }
   }
   return hook_table.realloc(old, bytes);
 }

@@ -11,9 +11,10 @@ __attribute__((visibility("hidden"))) void* tare_recorded_malloc(std::size_t byt
 __attribute__((visibility("hidden"))) void* tare_recorded_calloc(std::size_t count, std::size_t bytes);
 __attribute__((visibility("hidden"))) void* tare_recorded_realloc(void* old, std::size_t bytes);
 __attribute__((visibility("hidden"))) void tare_recorded_free(void* block);
-// Of a small request that a sampling recorder hasn't let pass: decided before the real call.
+// Of a request that a sampling recorder hasn't let pass: decided before the real call.
 __attribute__((visibility("hidden"))) void* tare_decided_malloc(std::size_t bytes);
 __attribute__((visibility("hidden"))) void* tare_decided_calloc(std::size_t count, std::size_t bytes);
+__attribute__((visibility("hidden"))) void* tare_decided_realloc(std::size_t bytes);  // of a null pointer
 }
 
 }  // namespace tare::recorder
