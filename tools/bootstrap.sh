@@ -7,7 +7,7 @@
 set -eu
 
 packages_build="g++ cmake ninja-build pkg-config libdw-dev libzstd-dev ca-certificates"
-packages_test="$packages_build libgtest-dev catch2 doctest-dev libfmt-dev libunwind-dev clang-19 clang-14 g++-11 libclang-rt-19-dev binutils procps valgrind gdb lldb-19 python3-lldb-19 heaptrack zstd
+packages_test="$packages_build libgtest-dev catch2 doctest-dev libfmt-dev libunwind-dev clang-19 clang-14 g++-11 libclang-rt-19-dev libclang-rt-14-dev binutils procps valgrind gdb lldb-19 python3-lldb-19 heaptrack zstd
   libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 libjemalloc-dev libgoogle-perftools-dev
   bubblewrap gcc-multilib musl-tools abigail-tools chromium tmux
   python3.11 python3.11-dbg

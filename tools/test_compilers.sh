@@ -68,6 +68,12 @@ test_one() {
   done
 }
 
+# $1: compiler, $2: options
+has_sanitizer() {
+  printf '#include <sanitizer/asan_interface.h>\nint main() {}\n' >"$folder/sanitizer.cc"
+  "$1" "$2" "$folder/sanitizer.cc" -o "$folder/sanitizer" 2>/dev/null
+}
+
 default="-O0 -O2 -O3 -flto -fsanitize=address,undefined -fsanitize=thread"
 for compiler in "$@"; do
   for options in ${TARE_OPTIONS_OF_MATRIX:-$default}; do
@@ -82,7 +88,13 @@ for compiler in "$@"; do
           full="-O2 -flto -fuse-ld=lld${compiler#clang++}"
           ;;
         *-flto) full="-O2 -flto" ;;
-        *-fsanitize=*) full="-O1 -g $options" ;;
+        *-fsanitize=*)
+          if ! has_sanitizer "$compiler" "$options"; then
+            echo "skip $compiler $options $way: no library or header of it; clang's are in libclang-rt-VERSION-dev"
+            continue
+          fi
+          full="-O1 -g $options"
+          ;;
       esac
       if test_one "$compiler" "$full" $way; then
         echo "ok   $compiler $full $way"
