@@ -52,7 +52,8 @@ extern TARE_HIDDEN __thread std::uint16_t frees_seen __attribute__((tls_model("i
 
 class Sampler {
  public:
-  // Requests up to this size are decided before the block is made.
+  // A request up to this size jumps to the real function if it isn't sampled. A larger one returns to the hook, because
+  // failures are recorded.
   static constexpr std::uint64_t kMostEarlyBytes = 4096;
   static constexpr double kUndecided = -1;  // as a weight
   static constexpr int kLargestStep = 30;   // an octave: no countdown is as large
@@ -76,11 +77,11 @@ class Sampler {
     return 63 - __builtin_clzll(bytes + trace::kOctaveHeaderBytes + 15);
   }
 
-  // Of larger requests, too, unless one lies so close below a limit that what glibc adds crosses it: 16 bytes as above,
+  // Also of larger requests, unless one lies so close below a limit that what glibc adds crosses it: 16 bytes as above,
   // and to mapped blocks the rest of a page. From 1 GiB on no countdown is as large.
   static constexpr bool is_octave_certain(std::uint64_t bytes) {
-    constexpr std::uint64_t kLeastMapped = 128
-                                           << 10;  // usually: a lower threshold is as the 16 bytes are to small blocks
+    // Usually. Where the threshold is lower, a block that passes a limit is as one that passes it by 16 bytes.
+    constexpr std::uint64_t kLeastMapped = 128 << 10;
     const std::uint64_t most_added = bytes < kLeastMapped - 4096 ? 16 : 4096 + 16;
     return bytes >> kLargestStep == 0 && request_octave(bytes) == request_octave(bytes + most_added);
   }
