@@ -1,6 +1,7 @@
 // aarch64: instructions that C++ has no words for, and where functions keep the return address.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include <linux/audit.h>
@@ -86,6 +87,9 @@ __attribute__((always_inline)) inline bool subtract(std::int64_t& word, std::int
 template <std::uint32_t kValue>
 __attribute__((always_inline)) inline bool equals(const volatile std::uint32_t& word) {
   return word == kValue;
+}
+__attribute__((always_inline)) inline bool is_zero(const std::atomic<std::uint8_t>& byte) {
+  return byte.load(std::memory_order_relaxed) == 0;
 }
 
 // ---- stacks

@@ -1,6 +1,7 @@
 // x86-64: instructions that C++ has no words for, and where a call leaves the return address.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include <cpuid.h>
@@ -76,6 +77,13 @@ is_below:
 template <std::uint32_t kValue>
 __attribute__((always_inline)) inline bool equals(const volatile std::uint32_t& word) {
   __asm__ goto("cmpl %1, %0\n\tjne %l2" : : "m"(word), "i"(kValue) : "cc", "memory" : no);
+  return true;
+no:
+  return false;
+}
+
+__attribute__((always_inline)) inline bool is_zero(const std::atomic<std::uint8_t>& byte) {
+  __asm__ goto("cmpb $0, %0\n\tjne %l1" : : "m"(byte) : "cc", "memory" : no);
   return true;
 no:
   return false;

@@ -45,14 +45,14 @@ SampledSet::Bucket* SampledSet::extend(Bucket* bucket) {
 }
 
 void SampledSet::filter_in(std::uint64_t address) {
-  std::atomic<std::uint8_t>& count = filter_[address * kFactor >> kFilterShift];
+  std::atomic<std::uint8_t>& count = filter_[filter_index(address)];
   std::uint8_t seen = count.load(std::memory_order_relaxed);
   while (seen != 0xff && !count.compare_exchange_weak(seen, static_cast<std::uint8_t>(seen + 1))) {
   }
 }
 
 void SampledSet::filter_out(std::uint64_t address) {
-  std::atomic<std::uint8_t>& count = filter_[address * kFactor >> kFilterShift];
+  std::atomic<std::uint8_t>& count = filter_[filter_index(address)];
   std::uint8_t seen = count.load(std::memory_order_relaxed);
   while (seen != 0 && seen != 0xff && !count.compare_exchange_weak(seen, static_cast<std::uint8_t>(seen - 1))) {
   }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "recorder/arch/arch.h"
 #include "recorder/base/attributes.h"
 
 namespace tare::recorder {
@@ -31,7 +32,7 @@ class SampledSet {
   // Nearly always rules out a block that isn't sampled, but never a null pointer: a table of counts that stays in the
   // L1 cache. 1 GiB of live blocks sampled every 512 KiB sets one in eight.
   TARE_INLINE bool may_hold_at_first_sight(std::uint64_t address) const {
-    return filter_[address * kFactor >> kFilterShift].load(std::memory_order_relaxed) != 0;
+    return !arch::is_zero(filter_[filter_index(address)]);
   }
   // Rules more out where many are sampled: a table for the L2 cache.
   TARE_INLINE bool may_hold(std::uint64_t address) const {
@@ -44,7 +45,10 @@ class SampledSet {
 
  private:
   static constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;
-  static constexpr int kFilterShift = 64 - 14;
+  // The lower half of an address is enough, and its factor fits into an instruction.
+  TARE_INLINE static std::uint32_t filter_index(std::uint64_t address) {
+    return static_cast<std::uint32_t>(address) * 0x9e3779b1 >> (32 - 14);
+  }
   static constexpr std::uint32_t kFilterCounts = 1 << 14;
   static constexpr std::uint32_t kCounts = 1 << 16;
   static constexpr int kOddsShift = 56;  // addresses of programs have at most 56 bits, with tags above them

@@ -65,17 +65,13 @@ class Sampler {
   // Adds the counts of `state` to the process's. One call at a time.
   void enlist(SamplingState& state);
 
-  static constexpr int octave(std::uint64_t usable_bytes) {
-    return 63 - __builtin_clzll(usable_bytes + trace::kOctaveHeaderBytes);
-  }
+  static constexpr int octave(std::uint64_t usable_bytes) { return top_bit(usable_bytes + trace::kOctaveHeaderBytes); }
   // The octave of the block that glibc makes of a request up to kMostEarlyBytes: the request and a header, rounded up
   // to 16 bytes. (At least 32, but smaller octaves are the same as that of 32.) Rarely glibc adds 16 bytes, where the
   // rest of a free block would be too small to be one. A block that passes an octave's limit this way has been decided
   // with the probability and the weight of the octave below, which go together; only a later realloc of it takes the
   // octave above for the one that it was decided by.
-  static constexpr int request_octave(std::uint64_t bytes) {
-    return 63 - __builtin_clzll(bytes + trace::kOctaveHeaderBytes + 15);
-  }
+  static constexpr int request_octave(std::uint64_t bytes) { return top_bit(bytes + trace::kOctaveHeaderBytes + 15); }
 
   // Also of larger requests, unless one lies so close below a limit that what glibc adds crosses it: 16 bytes as above,
   // and to mapped blocks the rest of a page. From 1 GiB on no countdown is as large.
@@ -88,7 +84,7 @@ class Sampler {
 
   // True for a new block that isn't sampled, which is counted; false is no decision.
   TARE_INLINE bool passes_by(SamplingState& state, int size) const {
-    const std::int64_t step = steps_[size];
+    const std::int64_t step = step_of(size);
     if (TARE_LIKELY(subtract(state.countdown, step))) return true;
     arch::add(state.countdown, step);
     return false;
@@ -100,7 +96,7 @@ class Sampler {
   }
   // Likewise for a realloc of a block that isn't sampled.
   TARE_INLINE bool realloc_passes_by(SamplingState& state, int before, int after) const {
-    const std::int64_t step = after > before ? steps_[after] - steps_[before] + 1 : 1;
+    const std::int64_t step = after > before ? step_of(after) - step_of(before) + 1 : 1;
     if (TARE_LIKELY(subtract(state.countdown, step))) return true;
     arch::add(state.countdown, step);
     return false;
@@ -148,6 +144,12 @@ class Sampler {
   SampledSet sampled;
 
  private:
+  // Without a sign, here and as an index: else gcc extends the number, an instruction more.
+  static constexpr int top_bit(std::uint64_t word) {
+    return static_cast<int>(63u - static_cast<unsigned>(__builtin_clzll(word)));
+  }
+  TARE_INLINE std::int64_t step_of(int size) const { return steps_[static_cast<unsigned>(size)]; }
+
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
   // Whole: a signal handler's comes before or after it. False: it's below zero now.

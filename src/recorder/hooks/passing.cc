@@ -102,8 +102,8 @@ TARE_HOOK_FUNCTION(void*, malloc, (std::size_t bytes)) {
 TARE_HOOK_FUNCTION(void*, calloc, (std::size_t count, std::size_t bytes)) {
   Thread* const thread = early_thread();
   std::size_t total;
-  if (TARE_LIKELY(thread != nullptr) && TARE_LIKELY(!__builtin_mul_overflow(count, bytes, &total)) &&
-      TARE_LIKELY(total <= Sampler::kMostEarlyBytes)) {
+  if (TARE_UNLIKELY(__builtin_mul_overflow(count, bytes, &total))) return hook_table.calloc(count, bytes);
+  if (TARE_LIKELY(thread != nullptr) && TARE_LIKELY(total <= Sampler::kMostEarlyBytes)) {
     if (TARE_LIKELY(sampler.passes_by(thread->sampling, Sampler::request_octave(total))))
       return real.calloc(count, bytes);
     return tare_decided_calloc(count, bytes);
