@@ -9,9 +9,8 @@
 namespace tare::recorder {
 namespace {
 
-TEST(BoundedLock, WaitsForAHolderThatStandsStill) {
-  BoundedLock lock;
-  ASSERT_TRUE(lock.lock());
+// `lock` is held.
+void expect_that_it_waits(BoundedLock& lock) {
   std::thread holder([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     lock.unlock();
@@ -19,6 +18,12 @@ TEST(BoundedLock, WaitsForAHolderThatStandsStill) {
   EXPECT_TRUE(lock.lock());
   lock.unlock();
   holder.join();
+}
+
+TEST(BoundedLock, WaitsForAHolderThatStandsStill) {
+  BoundedLock lock;
+  ASSERT_TRUE(lock.lock());
+  expect_that_it_waits(lock);
 }
 
 TEST(BoundedLock, GivesUpADeadHolderAndWorksAgainAfterAReset) {
@@ -41,13 +46,7 @@ TEST(BoundedLock, WaitsAsLongAgainAfterTheHolderCameBack) {
   EXPECT_FALSE(lock.lock());
   lock.unlock();
   ASSERT_TRUE(lock.lock());
-  std::thread holder([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-    lock.unlock();
-  });
-  EXPECT_TRUE(lock.lock());
-  lock.unlock();
-  holder.join();
+  expect_that_it_waits(lock);
 }
 
 }  // namespace
