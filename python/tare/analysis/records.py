@@ -140,5 +140,5 @@ def parse_time(text: str) -> int:
 
     try:
         return round(parse_duration(text) * 1e9)
-    except ValueError:
+    except (OverflowError, ValueError):
         raise TareError(USAGE, f"--at needs peak, end or a time such as 1.5s or 300ms: '{text}'") from None

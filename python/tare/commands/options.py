@@ -40,12 +40,11 @@ def share(text: str) -> float:
 
 def seconds(text: str) -> float:
     """A duration of `--for` and `--interval`, in the forms of `--at`: 60, 1.5s, 300ms or 2min."""
-    from tare.analysis.records import parse_time
-    from tare.errors import TareError
+    from tare.text.durations import parse_duration
 
     try:
-        return parse_time(text) / 1e9
-    except (TareError, OverflowError, ValueError):
+        return parse_duration(text)
+    except ValueError:
         raise ValueError("a time such as 60, 1.5s, 300ms or 2min") from None
 
 

@@ -71,7 +71,7 @@ def test_times(text: str, ns: int) -> None:
     assert records.parse_time(text) == ns
 
 
-@pytest.mark.parametrize("text", ["noon", "-1s", "", "s"])
+@pytest.mark.parametrize("text", ["noon", "-1s", "", "s", "9" * 301, "9" * 400])
 def test_what_is_no_time_is_said(text: str) -> None:
     with pytest.raises(TareError, match="--at needs peak, end or a time"):
         records.parse_time(text)
