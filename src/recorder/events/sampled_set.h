@@ -45,11 +45,12 @@ class SampledSet {
 
  private:
   static constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;
+  static constexpr int kFilterBits = 14;
+  static constexpr std::uint32_t kFilterCounts = 1 << kFilterBits;
   // The lower half of an address is enough, and its factor fits into an instruction.
   TARE_INLINE static std::uint32_t filter_index(std::uint64_t address) {
-    return static_cast<std::uint32_t>(address) * 0x9e3779b1 >> (32 - 14);
+    return static_cast<std::uint32_t>(address) * 0x9e3779b1 >> (32 - kFilterBits);
   }
-  static constexpr std::uint32_t kFilterCounts = 1 << 14;
   static constexpr std::uint32_t kCounts = 1 << 16;
   static constexpr int kOddsShift = 56;  // addresses of programs have at most 56 bits, with tags above them
   static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kOddsShift) - 1;

@@ -143,7 +143,7 @@ void Sampler::draw_next(SamplingState& state) const {
   set_bytes(state, -odds_[now].mean_bytes * natural_logarithm(uniform(state)));
 }
 
-// Of a block that fewer bytes than its own are left for in the countdown. True: it isn't sampled, and is counted.
+// Of a block with more bytes than the countdown has left. True: it isn't sampled, and is counted.
 bool Sampler::passes_beyond(SamplingState& state, double bytes) const {
   if (state.beyond <= 0) return false;
   const std::int64_t upper = __atomic_load_n(&state.countdown, __ATOMIC_RELAXED) >> 32;

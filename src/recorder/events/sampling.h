@@ -83,12 +83,7 @@ class Sampler {
   }
 
   // True for a new block that isn't sampled, which is counted; false is no decision.
-  TARE_INLINE bool passes_by(SamplingState& state, int size) const {
-    const std::int64_t step = step_of(size);
-    if (TARE_LIKELY(subtract(state.countdown, step))) return true;
-    arch::add(state.countdown, step);
-    return false;
-  }
+  TARE_INLINE bool passes_by(SamplingState& state, int size) const { return passes_step(state, step_of(size)); }
   // The weight of a new block, 0 when it isn't sampled. Only then it's counted.
   TARE_INLINE double decide(SamplingState& state, int size) const {
     if (TARE_LIKELY(passes_by(state, size))) return 0;
@@ -96,10 +91,7 @@ class Sampler {
   }
   // Likewise for a realloc of a block that isn't sampled.
   TARE_INLINE bool realloc_passes_by(SamplingState& state, int before, int after) const {
-    const std::int64_t step = after > before ? step_of(after) - step_of(before) + 1 : 1;
-    if (TARE_LIKELY(subtract(state.countdown, step))) return true;
-    arch::add(state.countdown, step);
-    return false;
+    return passes_step(state, after > before ? step_of(after) - step_of(before) + 1 : 1);
   }
   // The count may borrow from the bytes once in 2^32 calls.
   TARE_INLINE static void count_allocation(SamplingState& state) { arch::subtract_one(state.countdown); }
@@ -155,6 +147,11 @@ class Sampler {
   // Whole: a signal handler's comes before or after it. False: it's below zero now.
   TARE_INLINE static bool subtract(std::int64_t& countdown, std::int64_t step) {
     return arch::subtract(countdown, step);
+  }
+  TARE_INLINE static bool passes_step(SamplingState& state, std::int64_t step) {
+    if (TARE_LIKELY(subtract(state.countdown, step))) return true;
+    arch::add(state.countdown, step);
+    return false;
   }
   static std::uint32_t count_of(const SamplingState& state);
   void add_count(SamplingState& state);

@@ -110,18 +110,18 @@ struct Grown {
 };
 
 // The block that became of a sample with `odds` and of octave `before`; in the set if it's a sample.
-Grown grown_sample(Thread* thread, int odds, int before, void* block, std::size_t bytes, trace::AllocApi api) {
-  if (recorder.watching()) odds = static_cast<int>(sampler.newest_odds());  // a watch has thinned all samples
+Grown grown_sample(Thread* thread, std::uint32_t odds, int before, void* block, std::size_t bytes,
+                   trace::AllocApi api) {
+  if (recorder.watching()) odds = sampler.newest_odds();  // a watch has thinned all samples
   const std::uint64_t usable = usable_bytes(block, bytes);
   const int after = Sampler::octave(usable);
-  const auto [weight, continues] =
-      sampler.decide_again(thread->sampling, static_cast<std::uint32_t>(odds), before, after);
+  const auto [weight, continues] = sampler.decide_again(thread->sampling, odds, before, after);
   const bool is_sampled = weight != 0 && sampler.sampled.insert(word(block), sampler.odds_of(weight, after));
   return {Block{word(block), bytes, usable, api, 0, weight}, is_sampled, is_sampled && continues};
 }
 
 // Of a sampled block: off the set before the real call, for its address may be another thread's block right after.
-void* sampled_realloc(Thread* thread, const StartState& start, void* old, int odds, std::size_t bytes,
+void* sampled_realloc(Thread* thread, const StartState& start, void* old, std::uint32_t odds, std::size_t bytes,
                       trace::AllocApi api) {
   CostOfCall cost;
   const std::uint64_t address = word(old);
@@ -145,7 +145,7 @@ void* sampled_realloc(Thread* thread, const StartState& start, void* old, int od
     write_realloc_free(thread, begin, address, trace::FreeApi::ReallocToZero);
     Sampler::count_free();
   } else {
-    sampler.sampled.insert(address, static_cast<std::uint32_t>(odds));
+    sampler.sampled.insert(address, odds);
     leave_failed_realloc(thread, begin, start, bytes, api);
     return nullptr;
   }
@@ -153,7 +153,7 @@ void* sampled_realloc(Thread* thread, const StartState& start, void* old, int od
   return block;
 }
 
-void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old, int odds, std::size_t bytes,
+void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old, std::uint32_t odds, std::size_t bytes,
                              trace::AllocApi api) {
   const std::uint64_t address = word(old);
   const int before = Sampler::octave(usable_bytes(old, 0));
@@ -161,7 +161,7 @@ void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old,
   void* block = real.realloc(old, bytes);
   const CostOfCall cost;
   if (block == nullptr && bytes != 0) {
-    sampler.sampled.insert(address, static_cast<std::uint32_t>(odds));
+    sampler.sampled.insert(address, odds);
     record_failed_request(start, bytes, api);
     return nullptr;
   }
@@ -220,8 +220,9 @@ void* settled_realloc(Entry entry, const StartState& start, void* old, std::size
   }
   if (recorder.paused()) return paused_realloc(entry, start, old, bytes);
   if (recorder.sampling()) {
-    const int odds = sampler.sampled.take_out(word(old));
-    if (odds == SampledSet::kNotIn) return unsampled_realloc(entry, start, old, bytes, api);
+    const int found = sampler.sampled.take_out(word(old));
+    if (found == SampledSet::kNotIn) return unsampled_realloc(entry, start, old, bytes, api);
+    const auto odds = static_cast<std::uint32_t>(found);
     if (entry == Entry::Nested) return nested_sampled_realloc(thread, start, old, odds, bytes, api);
     return sampled_realloc(thread, start, old, odds, bytes, api);
   }
